@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compute API and validators (namespace nova_xcell.api)."""

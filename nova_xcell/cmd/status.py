@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``nova-xcell-status``: may this host be run with the plug-ins?
+
+Nothing is armed and no service is asked: the installed host is compared with
+the table of seams, and the files of the operator are read.
+"""
+
+import functools
+import sys
+
+from oslo_config import cfg
+from oslo_policy import policy
+from oslo_upgradecheck import upgradecheck
+
+from nova_xcell import conf as xcell_conf
+from nova_xcell import exception
+from nova_xcell import features
+from nova_xcell import policies
+from nova_xcell import releases
+from nova_xcell import seams
+
+_SUCCESS = upgradecheck.Code.SUCCESS
+_WARNING = upgradecheck.Code.WARNING
+_FAILURE = upgradecheck.Code.FAILURE
+
+
+def _failure_on_error(check):
+    """Turn an error of ours into a failed check with its message."""
+    @functools.wraps(check)
+    def wrapped(self):
+        try:
+            return check(self)
+        except exception.XcellError as exc:
+            return upgradecheck.Result(_FAILURE, str(exc))
+    return wrapped
+
+
+class Checks(upgradecheck.UpgradeCommands):
+    """Checks of ``nova-xcell-status upgrade check``.
+
+    :param conf: the host's configuration; parsed by the time a check runs
+    """
+
+    def __init__(self, conf: cfg.ConfigOpts) -> None:
+        super().__init__()
+        self.conf = conf
+
+    @_failure_on_error
+    def _check_host(self) -> upgradecheck.Result:
+        found = ['nova %d' % releases.installed('nova')]
+        try:
+            found.append('placement %d' % releases.installed('placement'))
+        except exception.HostNotInstalled:
+            found.append('placement is not installed here')
+        return upgradecheck.Result(_SUCCESS, ', '.join(found))
+
+    @_failure_on_error
+    def _check_options(self) -> upgradecheck.Result:
+        xcell_conf.validate(self.conf)
+        # oslo.config registers the driver option while it opens a source.
+        if not any(self.conf[group].get('driver') == 'nova_xcell'
+                   for group in self.conf.config_source or ()):
+            return upgradecheck.Result(
+                _WARNING,
+                'no config_source with driver = nova_xcell in the '
+                'configuration: services started with it stay plain.')
+        return upgradecheck.Result(_SUCCESS)
+
+    @_failure_on_error
+    def _check_seams(self) -> upgradecheck.Result:
+        releases.installed('nova')
+        problems = seams.check_all(seams.SEAMS)
+        if problems:
+            return upgradecheck.Result(_FAILURE, '\n'.join(problems.values()))
+        return upgradecheck.Result(
+            _SUCCESS, '%d seams as expected' % len(seams.SEAMS))
+
+    @_failure_on_error
+    def _check_features(self) -> upgradecheck.Result:
+        wanted = features.select(self.conf.xcell.features)
+        features.check_release(wanted, releases.installed('nova'))
+        lines = []
+        for name in features.FEATURES:
+            services = sorted({
+                service for seam in seams.for_features([name])
+                for service in seam.services})
+            lines.append('%s: %s' % (
+                name, ', '.join(services) if name in wanted else 'off'))
+        return upgradecheck.Result(_SUCCESS, '\n'.join(lines))
+
+    @_failure_on_error
+    def _check_policy(self) -> upgradecheck.Result:
+        releases.installed('nova')
+        from nova import policies as nova_policies
+        enforcer = policy.Enforcer(self.conf)
+        enforcer.suppress_default_change_warnings = True
+        enforcer.suppress_deprecation_warnings = True
+        enforcer.register_defaults(nova_policies.list_rules())
+        names = [rule.name for rule in policies.list_rules()]
+        enforcer.register_defaults(
+            rule for rule in policies.list_rules()
+            if rule.name not in enforcer.registered_rules)
+        try:
+            enforcer.load_rules()
+            enforcer.check_rules(raise_on_violation=True)
+        except Exception as exc:
+            return upgradecheck.Result(
+                _FAILURE, 'the policy file is not valid: %s' % exc)
+        return upgradecheck.Result(_SUCCESS, '\n'.join(
+            '%s: %s' % (name, enforcer.rules[name]) for name in names))
+
+    _upgrade_checks = (
+        ('Host release', _check_host),
+        ('Options', _check_options),
+        ('Seams', _check_seams),
+        ('Features', _check_features),
+        ('Policy', _check_policy),
+    )
+
+
+def main() -> int:
+    """Run ``nova-xcell-status``; the exit code is that of the worst check."""
+    # Not cfg.CONF: parsing that for project nova would arm this process.
+    conf = cfg.ConfigOpts()
+    xcell_conf.register_opts(conf)
+    return upgradecheck.main(conf, 'nova', Checks(conf))
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ComputeManager of a host that servers may move to from another cell."""
+
+from __future__ import annotations
+
+import functools
+
+from oslo_log import log as logging
+import oslo_messaging as messaging
+
+from nova.compute import manager
+from nova.compute import utils as compute_utils
+from nova import exception as nova_exception
+from nova import objects
+
+from nova_xcell.compute import endpoint
+from nova_xcell.compute import preparations
+from nova_xcell.compute import volume_check
+from nova_xcell import exception
+
+LOG = logging.getLogger(__name__)
+
+#: Name of the instance action event of the volume check.
+VOLUME_CHECK_EVENT = 'compute_can_connect_volumes'
+
+
+class ComputeManager(manager.ComputeManager):
+    """The host's manager; named to it through ``nova.service``."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.xcell_preparations = preparations.Preparations()
+        self.additional_endpoints.append(endpoint.XcellEndpoint(self))
+
+    @messaging.expected_exceptions(nova_exception.MigrationPreCheckError)
+    def prep_snapshot_based_resize_at_dest(
+            self, ctxt, instance, flavor, nodename, migration, limits):
+        """Claim resources for a move, and make sure its volumes are in reach.
+
+        See the host's method. What follows it here is the second half of the
+        spec's "Prep resize at dest": the source has not been touched, so a
+        volume this host cannot reach costs nothing but the next alternate.
+
+        :param ctxt: user auth request context
+        :param instance: the server's record in this cell
+        :param flavor: nova.objects.Flavor it gets
+        :param nodename: name of the compute node of this host
+        :param migration: nova.objects.Migration in this cell
+        :param limits: nova.objects.SchedulerLimits
+        :returns: nova.objects.MigrationContext made by the claim
+        :raises: nova.exception.MigrationPreCheckError; nothing of the move is
+            left on this host then
+        """
+        drop_claim = functools.partial(
+            self.xcell_drop_claim_at_dest, ctxt, instance, flavor, nodename,
+            migration)
+        try:
+            with self.xcell_preparations.running(migration.uuid, drop_claim):
+                migration_context = super().prep_snapshot_based_resize_at_dest(
+                    ctxt, instance, flavor, nodename, migration, limits)
+                try:
+                    self._xcell_check_volumes(ctxt, instance)
+                except Exception:
+                    drop_claim()
+                    raise
+                return migration_context
+        except exception.PreparationAbandoned as exc:
+            LOG.info('The claim for a move to this host was dropped: %s', exc,
+                     instance=instance)
+            raise nova_exception.MigrationPreCheckError(reason=str(exc))
+
+    def _xcell_check_volumes(self, ctxt, instance: objects.Instance) -> None:
+        with compute_utils.EventReporter(
+                ctxt, VOLUME_CHECK_EVENT, self.host, instance.uuid):
+            volume_check.check_volumes(
+                ctxt, self.driver, self.volume_api, instance, self.host)
+
+    def xcell_drop_claim_at_dest(
+        self, ctxt, instance: objects.Instance, flavor: objects.Flavor,
+        nodename: str, migration: objects.Migration,
+    ) -> None:
+        """Drop what a preparation claimed on this host, if it did.
+
+        Does what MoveClaim.abort() does; the claim itself is long gone.
+
+        :param ctxt: user auth request context
+        :param instance: the server's record in this cell
+        :param flavor: the flavor that was claimed
+        :param nodename: name of the compute node of this host
+        :param migration: the migration that was claimed for
+        """
+        tracked = self.rt.tracked_migrations.get(instance.uuid)
+        if tracked is None or tracked.uuid != migration.uuid:
+            return
+        # The claim's devices and NUMA cells are in the migration context,
+        # which a caller that got no answer does not have.
+        instance = objects.Instance.get_by_uuid(
+            ctxt, instance.uuid,
+            expected_attrs=['flavor', 'migration_context', 'pci_devices',
+                            'resources', 'system_metadata'])
+        self.rt.drop_move_claim(ctxt, instance, nodename, flavor=flavor)
+        instance.drop_migration_context()
+        LOG.info('Dropped the claim of a cross-cell move to this host.',
+                 instance=instance)

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Can a host reach the volumes of a server that may move to it (XC-08)."""
+
+from __future__ import annotations
+
+import typing as ty
+
+from oslo_log import log as logging
+
+from nova import exception as nova_exception
+from nova.i18n import _
+from nova import objects
+
+LOG = logging.getLogger(__name__)
+
+
+def check_volumes(
+    context, driver, volume_api, instance: objects.Instance, host: str,
+) -> None:
+    """Let the virt driver connect every volume of a server once.
+
+    Each volume gets an attachment for this host that lives only as long as
+    the check, the way live migration makes one while the volume is still in
+    use elsewhere. See spec cross-cell-resize, "Prep resize at dest".
+
+    :param context: auth context targeted at the cell of this host
+    :param driver: the host's virt driver; one that has no
+        ``can_connect_volume``, or does not implement it, cannot tell and does
+        not stand in the way
+    :param volume_api: nova.volume.cinder.API
+    :param instance: the server's record in the cell of this host
+    :param host: name of this host, for messages
+    :raises: nova.exception.MigrationPreCheckError naming the volume
+    """
+    can_connect_volume = getattr(driver, 'can_connect_volume', None)
+    if can_connect_volume is None:
+        return
+    bdms = [bdm for bdm in instance.get_bdms() if bdm.is_volume]
+    connector = driver.get_volume_connector(instance) if bdms else None
+    for bdm in bdms:
+        try:
+            reachable = _check_volume(
+                context, can_connect_volume, volume_api, instance, bdm,
+                connector)
+        except NotImplementedError:
+            LOG.debug('The virt driver cannot tell whether a volume can be '
+                      'connected.', instance=instance)
+            return
+        except Exception as exc:
+            LOG.warning('Volume %s cannot be connected to this host.',
+                        bdm.volume_id, instance=instance, exc_info=True)
+            raise _unreachable(bdm.volume_id, host, exc)
+        if not reachable:
+            raise _unreachable(
+                bdm.volume_id, host,
+                _('the virt driver says no, its log has the reason'))
+
+
+def _check_volume(
+    context, can_connect_volume: ty.Callable[..., bool], volume_api,
+    instance: objects.Instance, bdm: objects.BlockDeviceMapping,
+    connector: dict,
+) -> bool:
+    volume = volume_api.get(context, bdm.volume_id)
+    attachment = volume_api.attachment_create(
+        context, bdm.volume_id, instance.uuid, connector=connector,
+        mountpoint=bdm.device_name)
+    try:
+        connection_info = dict(attachment['connection_info'])
+        # Nova adds these two itself wherever it connects a volume.
+        connection_info['serial'] = bdm.volume_id
+        if volume.get('multiattach'):
+            connection_info['multiattach'] = True
+        return can_connect_volume(context, connection_info, instance)
+    finally:
+        volume_api.attachment_delete(context, attachment['id'])
+
+
+def _unreachable(volume_id: str, host: str, reason: object):
+    return nova_exception.MigrationPreCheckError(
+        reason=_('Volume %(volume)s cannot be connected to host %(host)s: '
+                 '%(reason)s') %
+        {'volume': volume_id, 'host': host, 'reason': reason})

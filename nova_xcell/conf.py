@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of ``[xcell]``."""
+
+import glob
+import os
+
+from oslo_config import cfg
+
+from nova_xcell import exception
+from nova_xcell import features
+from nova_xcell.weighers import cells
+
+xcell_group = cfg.OptGroup(
+    'xcell',
+    title='nova-xcell options',
+    help="""
+Options of the nova-xcell plug-ins. They are loaded into every
+service whose configuration names them::
+
+    [DEFAULT]
+    config_source = xcell
+    [xcell]
+    driver = nova_xcell
+""")
+
+xcell_opts = [
+    cfg.ListOpt(
+        'features',
+        default=[features.ALL],
+        help="""
+Features to enable. A feature that is not named leaves the host
+untouched. Give every service the same value.
+
+Possible values:
+
+* ``all``: every feature this release of nova-xcell has
+%s""" % ''.join('* ``%s``: %s\n' % (feature.name, feature.summary)
+             for feature in features.FEATURES.values())),
+    cfg.ListOpt(
+        'cell_weights',
+        default=[],
+        sample_default=['old-cell:draining', 'new-cell:preferred'],
+        help="""
+Cells that a cross-cell resize or cold migration should prefer or
+leave.
+
+The CrossCellWeigher gives a host in the cell the server comes from
+1 and a host in any other cell -1. The weight of the host's cell is
+added to that. It plays no part in anything but a move that may
+cross cells.
+
+Possible values: a list of ``CELL:WEIGHT``, where CELL is the name or
+the uuid of a cell and WEIGHT is
+
+* ``draining`` (-3): servers leave this cell whenever another can
+  take them
+* ``preferred`` (3): servers are drawn to this cell, also out of a
+  cell that is not draining
+* a number; above 2 it outweighs the preference for the cell the
+  server comes from
+
+Related options:
+
+* ``[filter_scheduler] cross_cell_move_weight_multiplier``: how much
+  all of this counts against the other weighers. A negative value
+  prefers other cells over the server's own, the weights given here
+  keep their sense; 0 switches them off too.
+"""),
+    cfg.IntOpt(
+        'prep_settle_timeout',
+        default=60,
+        min=0,
+        help="""
+Seconds to wait, after the preparation of a destination host timed
+out, until it is certain that nothing of the move is left on that
+host.
+
+Until then no other host is tried: a claim that comes late would
+overwrite that of the next host. When the time is over and the host
+still does not answer, the move is given up and the server stays
+what and where it was. A host whose nova-compute is reported down is
+not waited for.
+
+Possible values: 0 (ask once) or a number of seconds.
+
+Related options:
+
+* ``[DEFAULT] long_rpc_timeout``: how long the preparation may take
+"""),
+]
+
+
+def register_opts(conf: cfg.ConfigOpts) -> None:
+    """Register the options of ``[xcell]``.
+
+    :param conf: configuration to register them with
+    """
+    conf.register_group(xcell_group)
+    conf.register_opts(xcell_opts, group=xcell_group)
+
+
+def list_opts() -> list[tuple[cfg.OptGroup, list[cfg.Opt]]]:
+    """Return the options for the sample config generator."""
+    return [(xcell_group, xcell_opts)]
+
+
+def validate(conf: cfg.ConfigOpts) -> None:
+    """Check everything that stands in ``[xcell]``.
+
+    :param conf: a parsed configuration with the options registered
+    :raises: :class:`~nova_xcell.exception.XcellError` that names the option
+        and what is wrong with it
+    """
+    _refuse_unknown_options(conf)
+    for opt in xcell_opts:
+        try:
+            conf[xcell_group.name][opt.name]
+        except (cfg.ConfigFileValueError, cfg.ConfigSourceValueError,
+                ValueError) as exc:
+            raise exception.InvalidOption(name=opt.name, reason=exc)
+    features.select(conf.xcell.features)
+    cells.parse(conf.xcell.cell_weights)
+
+
+def _refuse_unknown_options(conf: cfg.ConfigOpts) -> None:
+    # "driver" is oslo.config's own option of a source's group.
+    known = {'driver'} | {opt.name for opt in xcell_opts}
+    for name, where in _written_options(conf):
+        if name.replace('-', '_') not in known:
+            raise exception.UnknownOption(
+                name=name, where=where, known=', '.join(sorted(known)))
+
+
+def _written_options(conf: cfg.ConfigOpts) -> list[tuple[str, str]]:
+    """Return (option, where it was written) for all that is in [xcell].
+
+    oslo.config ignores what it does not know, so the files are read once
+    more; the parser is oslo.config's own.
+    """
+    written = []
+    for path in _config_files(conf):
+        sections: dict[str, dict[str, list[str]]] = {}
+        cfg.ConfigParser(path, sections).parse()
+        written += [(name, 'in %s' % path)
+                    for name in sections.get(xcell_group.name, {})]
+    prefix = 'OS_%s__' % xcell_group.name.upper()
+    written += [(name[len(prefix):].lower(), 'environment variable %s' % name)
+                for name in os.environ if name.startswith(prefix)]
+    return written
+
+
+def _config_files(conf: cfg.ConfigOpts) -> list[str]:
+    files = list(conf.config_file or [])
+    for directory in conf.config_dir or []:
+        files += sorted(
+            glob.glob(os.path.join(os.path.expanduser(directory), '*.conf')))
+    return files

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reshaped provider trees (namespace nova_xcell.reshaper)."""

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The seams: every host attribute the plug-ins replace, override or rely on.
+
+This is the one table. It is checked when a service arms (by
+:mod:`nova_xcell.loader`) and by the contract tests against every supported
+release; ``nova-xcell-status upgrade check`` prints what it finds.
+"""
+
+import dataclasses
+import importlib
+import inspect
+import types
+import typing as ty
+
+from nova_xcell import exception
+from nova_xcell import features
+from nova_xcell import releases
+
+#: The value of the attribute is exchanged for the plug-in's.
+REPLACED = 'replaced'
+#: A subclass of ours overrides it, and calls ``super()``.
+OVERRIDDEN = 'overridden'
+#: Not a public interface of the host, but called by the plug-ins.
+CALLED = 'called'
+
+
+@dataclasses.dataclass(frozen=True)
+class Seam:
+    """One attribute of the host.
+
+    :ivar module: host module that holds it; checked and installed as soon as
+        that module is imported, not before
+    :ivar attribute: dotted name inside the module
+    :ivar kind: :data:`REPLACED`, :data:`OVERRIDDEN` or :data:`CALLED`
+    :ivar signature: the parameters relied on, as ``inspect`` spells them
+        without annotations; None for what is not called
+    :ivar plugin: for a replaced one, stevedore namespace and name of what
+        takes its place
+    :ivar item: for a replaced one that is a dictionary, the key
+    :ivar feature: the feature it belongs to
+    :ivar services: services it has an effect in
+    :ivar nova_releases: major versions of Nova it holds for
+    """
+
+    module: str
+    attribute: str
+    kind: str
+    signature: str | None = None
+    plugin: tuple[str, str] | None = None
+    item: str | None = None
+    feature: str = features.CROSS_CELL_RESIZE.name
+    services: tuple[str, ...] = ()
+    nova_releases: tuple[int, ...] = releases.SUPPORTED['nova'][1]
+
+    @property
+    def path(self) -> str:
+        """Dotted path, for messages."""
+        item = '[%s]' % self.item if self.item else ''
+        return '%s.%s%s' % (self.module, self.attribute, item)
+
+
+_CONDUCTOR = ('nova-conductor',)
+_COMPUTE = ('nova-compute',)
+_SCHEDULER = ('nova-scheduler',)
+
+SEAMS: tuple[Seam, ...] = (
+    # Scheduler: which cell a move should go to.
+    Seam('nova.scheduler.weights.cross_cell', 'CrossCellWeigher', REPLACED,
+         plugin=('nova_xcell.weighers', 'cross_cell'), services=_SCHEDULER),
+    Seam('nova.scheduler.weights.cross_cell', 'CrossCellWeigher._weigh_object',
+         OVERRIDDEN, '(self, host_state, weight_properties)',
+         services=_SCHEDULER),
+    Seam('nova.scheduler.weights.cross_cell',
+         'CrossCellWeigher.weight_multiplier', CALLED, '(self, host_state)',
+         services=_SCHEDULER),
+
+    # Conductor: the flow of a move. MigrationTask finds the task through the
+    # module's name in its own namespace. The class cannot be exchanged in its
+    # own module: it names itself in super(), and would find our subclass.
+    Seam('nova.conductor.tasks.migrate', 'cross_cell_migrate', REPLACED,
+         plugin=('nova_xcell.tasks', 'cross_cell_migrate'),
+         services=_CONDUCTOR),
+    Seam('nova.conductor.tasks.cross_cell_migrate',
+         'CrossCellMigrationTask.__init__', CALLED,
+         '(self, context, instance, flavor, request_spec, source_migration, '
+         'compute_rpcapi, host_selection, alternate_hosts)',
+         services=_CONDUCTOR),
+    Seam('nova.conductor.tasks.cross_cell_migrate',
+         'CrossCellMigrationTask._setup_target_cell_db', OVERRIDDEN, '(self)',
+         services=_CONDUCTOR),
+    Seam('nova.conductor.tasks.cross_cell_migrate',
+         'CrossCellMigrationTask._prep_resize_at_dest', OVERRIDDEN,
+         '(self, target_cell_migration)', services=_CONDUCTOR),
+    Seam('nova.scheduler.utils', 'claim_resources', CALLED,
+         '(ctx, client, spec_obj, instance_uuid, alloc_req, '
+         'allocation_request_version=None)', services=_CONDUCTOR),
+    Seam('nova.scheduler.utils', 'fill_provider_mapping', CALLED,
+         '(request_spec, host_selection)', services=_CONDUCTOR),
+    Seam('nova.scheduler.client.report',
+         'SchedulerReportClient.delete_allocation_for_instance', CALLED,
+         "(self, context, uuid, consumer_type='instance', force=False)",
+         services=_CONDUCTOR),
+    Seam('nova.compute.rpcapi', 'ComputeAPI.drop_move_claim_at_destination',
+         CALLED, '(self, ctxt, instance, host)', services=_CONDUCTOR),
+
+    # Compute: what a destination host checks and claims.
+    Seam('nova.service', 'SERVICE_MANAGERS', REPLACED, item='nova-compute',
+         plugin=('nova_xcell.compute', 'manager'), services=_COMPUTE),
+    Seam('nova.compute.manager',
+         'ComputeManager.prep_snapshot_based_resize_at_dest', OVERRIDDEN,
+         '(self, ctxt, instance, flavor, nodename, migration, limits)',
+         services=_COMPUTE),
+    Seam('nova.compute.resource_tracker', 'ResourceTracker.drop_move_claim',
+         CALLED, "(self, context, instance, nodename, flavor=None, "
+         "prefix='new_')", services=_COMPUTE),
+
+    # Virt driver: can a volume be reached.
+    Seam('nova.virt.libvirt', 'LibvirtDriver', REPLACED,
+         plugin=('nova_xcell.virt', 'libvirt'), services=_COMPUTE),
+    Seam('nova.virt.libvirt.driver', 'LibvirtDriver._get_volume_driver',
+         CALLED, '(self, connection_info)', services=_COMPUTE),
+)
+
+
+def for_features(names: ty.Iterable[str]) -> tuple[Seam, ...]:
+    """Return the seams of some features.
+
+    :param names: names of features
+    """
+    wanted = set(names)
+    return tuple(seam for seam in SEAMS if seam.feature in wanted)
+
+
+def holder(seam: Seam, module: types.ModuleType) -> tuple[ty.Any, str]:
+    """Return the object that holds a seam's attribute, and its last name.
+
+    :param seam: the seam
+    :param module: its imported module
+    :raises: AttributeError if the host has no such attribute
+    """
+    *parents, name = seam.attribute.split('.')
+    owner: ty.Any = module
+    for parent in parents:
+        owner = getattr(owner, parent)
+    getattr(owner, name)
+    return owner, name
+
+
+def check(seam: Seam, module: types.ModuleType) -> None:
+    """Compare a seam with the host.
+
+    :param seam: the seam
+    :param module: its imported module
+    :raises: :class:`~nova_xcell.exception.SeamChanged`
+    """
+    try:
+        owner, name = holder(seam, module)
+    except AttributeError as exc:
+        raise exception.SeamChanged(path=seam.path, reason=exc)
+    value = getattr(owner, name)
+    if seam.item is not None and seam.item not in value:
+        raise exception.SeamChanged(path=seam.path, reason='no such key')
+    if seam.signature is None:
+        return
+    found = spell_signature(value)
+    if found != seam.signature:
+        raise exception.SeamChanged(
+            path=seam.path,
+            reason='expected %s, found %s' % (seam.signature, found))
+
+
+def spell_signature(function: ty.Callable) -> str:
+    """Return the parameters of a function without annotations.
+
+    :param function: a function or method of the host, decorated or not
+    """
+    signature = inspect.signature(_undecorated(function))
+    parameters = [parameter.replace(annotation=inspect.Parameter.empty)
+                  for parameter in signature.parameters.values()]
+    return str(signature.replace(
+        parameters=parameters, return_annotation=inspect.Signature.empty))
+
+
+def _undecorated(function: ty.Callable) -> ty.Callable:
+    function = inspect.unwrap(function)
+    if str(inspect.signature(function)) == '(*args, **kwargs)':
+        # oslo.messaging's decorators leave no __wrapped__.
+        for cell in getattr(function, '__closure__', None) or ():
+            if inspect.isfunction(cell.cell_contents):
+                return _undecorated(cell.cell_contents)
+    return function
+
+
+def check_all(seams: ty.Iterable[Seam]) -> dict[Seam, str]:
+    """Import and check seams, for the status command and the tests.
+
+    :param seams: the seams to look at
+    :returns: what is wrong, by seam; empty if all is well
+    """
+    problems = {}
+    for seam in seams:
+        try:
+            check(seam, importlib.import_module(seam.module))
+        except (exception.SeamChanged, ImportError) as exc:
+            problems[seam] = str(exc)
+    return problems
