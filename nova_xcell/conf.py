@@ -21,7 +21,8 @@ service whose configuration names them::
     config_source = xcell
     [xcell]
     driver = nova_xcell
-""")
+""",
+)
 
 xcell_opts = [
     cfg.ListOpt(
@@ -34,8 +35,12 @@ untouched. Give every service the same value.
 Possible values:
 
 * ``all``: every feature this release of nova-xcell has
-%s""" % ''.join('* ``%s``: %s\n' % (feature.name, feature.summary)
-             for feature in features.FEATURES.values())),
+%s"""
+        % ''.join(
+            '* ``%s``: %s\n' % (feature.name, feature.summary)
+            for feature in features.FEATURES.values()
+        ),
+    ),
     cfg.ListOpt(
         'cell_weights',
         default=[],
@@ -65,7 +70,8 @@ Related options:
   all of this counts against the other weighers. A negative value
   prefers other cells over the server's own, the weights given here
   keep their sense; 0 switches them off too.
-"""),
+""",
+    ),
     cfg.IntOpt(
         'prep_settle_timeout',
         default=60,
@@ -86,7 +92,8 @@ Possible values: 0 (ask once) or a number of seconds.
 Related options:
 
 * ``[DEFAULT] long_rpc_timeout``: how long the preparation may take
-"""),
+""",
+    ),
 ]
 
 
@@ -115,8 +122,11 @@ def validate(conf: cfg.ConfigOpts) -> None:
     for opt in xcell_opts:
         try:
             conf[xcell_group.name][opt.name]
-        except (cfg.ConfigFileValueError, cfg.ConfigSourceValueError,
-                ValueError) as exc:
+        except (
+            cfg.ConfigFileValueError,
+            cfg.ConfigSourceValueError,
+            ValueError,
+        ) as exc:
             raise exception.InvalidOption(name=opt.name, reason=exc)
     features.select(conf.xcell.features)
     cells.parse(conf.xcell.cell_weights)
@@ -128,7 +138,8 @@ def _refuse_unknown_options(conf: cfg.ConfigOpts) -> None:
     for name, where in _written_options(conf):
         if name.replace('-', '_') not in known:
             raise exception.UnknownOption(
-                name=name, where=where, known=', '.join(sorted(known)))
+                name=name, where=where, known=', '.join(sorted(known))
+            )
 
 
 def _written_options(conf: cfg.ConfigOpts) -> list[tuple[str, str]]:
@@ -141,11 +152,18 @@ def _written_options(conf: cfg.ConfigOpts) -> list[tuple[str, str]]:
     for path in _config_files(conf):
         sections: dict[str, dict[str, list[str]]] = {}
         cfg.ConfigParser(path, sections).parse()
-        written += [(name, 'in %s' % path)
-                    for name in sections.get(xcell_group.name, {})]
+        written += [
+            (name, 'in %s' % path)
+            for section, options in sections.items()
+            if section.lower() == xcell_group.name
+            for name in options
+        ]
     prefix = 'OS_%s__' % xcell_group.name.upper()
-    written += [(name[len(prefix):].lower(), 'environment variable %s' % name)
-                for name in os.environ if name.startswith(prefix)]
+    written += [
+        (name[len(prefix) :].lower(), 'environment variable %s' % name)
+        for name in os.environ
+        if name.startswith(prefix)
+    ]
     return written
 
 
@@ -153,5 +171,6 @@ def _config_files(conf: cfg.ConfigOpts) -> list[str]:
     files = list(conf.config_file or [])
     for directory in conf.config_dir or []:
         files += sorted(
-            glob.glob(os.path.join(os.path.expanduser(directory), '*.conf')))
+            glob.glob(os.path.join(os.path.expanduser(directory), '*.conf'))
+        )
     return files

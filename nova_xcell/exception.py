@@ -15,32 +15,41 @@ class XcellError(Exception):
 
 
 class HostNotInstalled(XcellError):
-    msg_fmt = ('%(distribution)s is not installed beside nova-xcell; install '
-               'one of the releases %(supported)s, or remove the xcell '
-               'config_source from the configuration.')
+    msg_fmt = (
+        '%(distribution)s is not installed beside nova-xcell; install '
+        'one of the releases %(supported)s, or remove the xcell '
+        'config_source from the configuration.'
+    )
 
 
 class UnsupportedHost(XcellError):
-    msg_fmt = ('%(distribution)s %(version)s is not supported, this '
-               'nova-xcell knows the releases %(supported)s; install a '
-               'nova-xcell made for this release, or remove the xcell '
-               'config_source from the configuration.')
+    msg_fmt = (
+        '%(distribution)s %(version)s is not supported, this '
+        'nova-xcell knows the releases %(supported)s; install a '
+        'nova-xcell made for this release, or remove the xcell '
+        'config_source from the configuration.'
+    )
 
 
 class UnknownFeature(XcellError):
-    msg_fmt = ('unknown feature %(name)r in [xcell] features; known are: '
-               '%(known)s.')
+    msg_fmt = (
+        'unknown feature %(name)r in [xcell] features; known are: %(known)s.'
+    )
 
 
 class FeatureNotForRelease(XcellError):
-    msg_fmt = ('feature %(name)r cannot be carried by %(distribution)s '
-               '%(version)s, it needs one of the releases %(supported)s; '
-               'take it out of [xcell] features.')
+    msg_fmt = (
+        'feature %(name)r cannot be carried by %(distribution)s '
+        '%(version)s, it needs one of the releases %(supported)s; '
+        'take it out of [xcell] features.'
+    )
 
 
 class UnknownOption(XcellError):
-    msg_fmt = ('unknown option %(name)r (%(where)s); the options of [xcell] '
-               'are: %(known)s.')
+    msg_fmt = (
+        'unknown option %(name)r (%(where)s); the options of [xcell] '
+        'are: %(known)s.'
+    )
 
 
 class InvalidOption(XcellError):
@@ -48,26 +57,39 @@ class InvalidOption(XcellError):
 
 
 class InvalidCellWeight(XcellError):
-    msg_fmt = ('%(item)r is not a cell weight: %(reason)s. Write '
-               'CELL:WEIGHT, with the name or uuid of a cell and "preferred", '
-               '"draining" or a finite number.')
+    msg_fmt = (
+        '%(item)r is not a cell weight: %(reason)s. Write '
+        'CELL:WEIGHT, with the name or uuid of a cell and "preferred", '
+        '"draining" or a finite number.'
+    )
 
 
 class SeamChanged(XcellError):
-    msg_fmt = ('%(path)s of this host is not what nova-xcell relies on '
-               '(%(reason)s); nothing was armed. Install a nova-xcell made '
-               'for this host, or remove the xcell config_source.')
+    msg_fmt = (
+        '%(path)s of this host is not what nova-xcell relies on '
+        '(%(reason)s); nothing was armed. Install a nova-xcell made '
+        'for this host, or remove the xcell config_source.'
+    )
 
 
 class PluginNotLoaded(XcellError):
-    msg_fmt = ('plug-in %(name)r of the namespace %(namespace)r could not be '
-               'loaded (%(reason)s); reinstall nova-xcell.')
+    msg_fmt = (
+        'plug-in %(name)r of the namespace %(namespace)r could not be '
+        'loaded (%(reason)s); reinstall nova-xcell.'
+    )
 
 
 class PreparationAbandoned(XcellError):
-    msg_fmt = ('the conductor gave up waiting for this host to prepare '
-               'migration %(migration)s')
+    msg_fmt = 'migration %(migration)s does not wait for this host any more'
 
 
 class PeerWithoutPlugin(XcellError):
     msg_fmt = 'the compute service on %(host)s does not carry nova-xcell'
+
+
+def one_line(exc: BaseException) -> str:
+    """Return the message of any error on one line.
+
+    :param exc: the error
+    """
+    return ' '.join(str(exc).split()) or type(exc).__name__

@@ -24,8 +24,8 @@ class Feature:
 
 
 CROSS_CELL_RESIZE = Feature(
-    'cross-cell-resize',
-    'resize and cold migration into another cell')
+    'cross-cell-resize', 'resize and cold migration into another cell'
+)
 
 FEATURES: dict[str, Feature] = {
     feature.name: feature for feature in (CROSS_CELL_RESIZE,)
@@ -42,7 +42,8 @@ def select(names: list[str]) -> tuple[str, ...]:
     for name in names:
         if name != ALL and name not in FEATURES:
             raise exception.UnknownFeature(
-                name=name, known=', '.join([ALL, *FEATURES]))
+                name=name, known=', '.join([ALL, *FEATURES])
+            )
     return tuple(name for name in FEATURES if ALL in names or name in names)
 
 
@@ -57,5 +58,8 @@ def check_release(names: tuple[str, ...], nova_release: int) -> None:
         supported = FEATURES[name].nova_releases
         if nova_release not in supported:
             raise exception.FeatureNotForRelease(
-                name=name, distribution='nova', version=nova_release,
-                supported=releases.spelled(supported))
+                name=name,
+                distribution='nova',
+                version=nova_release,
+                supported=releases.spelled(supported),
+            )

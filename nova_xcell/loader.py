@@ -37,6 +37,7 @@ class _Installed(ty.NamedTuple):
 
 
 _armed: tuple[str, ...] = ()
+_seams: tuple[seams.Seam, ...] = ()
 # Seams are looked at once only: afterwards some are ours.
 _checked: set[seams.Seam] = set()
 _installed: dict[seams.Seam, _Installed] = {}
@@ -56,7 +57,7 @@ def arm(conf: cfg.ConfigOpts, project: str) -> tuple[str, ...]:
     :returns: the features armed
     :raises: :class:`~nova_xcell.exception.XcellError`; nothing is armed then
     """
-    global _armed
+    global _armed, _seams
     release = releases.installed(project)
     xcell_conf.register_opts(conf)
     xcell_conf.validate(conf)
@@ -71,10 +72,11 @@ def arm(conf: cfg.ConfigOpts, project: str) -> tuple[str, ...]:
     disarm()
     try:
         _armed = wanted
-        modules = dict.fromkeys(
-            seam.module for seam in seams.for_features(wanted))
-        imported = [sys.modules[name] for name in modules
-                    if name in sys.modules]
+        _seams = seams.for_features(wanted, release)
+        modules = dict.fromkeys(seam.module for seam in _seams)
+        imported = [
+            sys.modules[name] for name in modules if name in sys.modules
+        ]
         for step in (_check_module, _install_module):
             for module in imported:
                 step(module)
@@ -89,8 +91,8 @@ def arm(conf: cfg.ConfigOpts, project: str) -> tuple[str, ...]:
 
 def disarm() -> None:
     """Put back everything that was replaced; the process is plain again."""
-    global _armed
-    _armed = ()
+    global _armed, _seams
+    _armed = _seams = ()
     _checked.clear()
     for seam in reversed(list(_installed)):
         _uninstall(_installed.pop(seam))
@@ -122,7 +124,7 @@ def _on_import(module: types.ModuleType) -> None:
         _install_module(module)
     except Exception as exc:
         disarm()
-        raise SystemExit('nova-xcell: %s' % exc) from exc
+        raise SystemExit('nova-xcell: %s' % exception.one_line(exc)) from exc
 
 
 def _check_module(module: types.ModuleType) -> None:
@@ -139,8 +141,7 @@ def _install_module(module: types.ModuleType) -> None:
 
 
 def _seams_of(module: types.ModuleType) -> list[seams.Seam]:
-    return [seam for seam in seams.for_features(_armed)
-            if seam.module == module.__name__]
+    return [seam for seam in _seams if seam.module == module.__name__]
 
 
 def _install(seam: seams.Seam, module: types.ModuleType) -> _Installed:
@@ -166,7 +167,9 @@ def _uninstall(entry: _Installed) -> None:
 def _load_plugin(namespace: str, name: str) -> ty.Any:
     try:
         return stevedore.DriverManager(
-            namespace, name, warn_on_missing_entrypoint=False).driver
+            namespace, name, warn_on_missing_entrypoint=False
+        ).driver
     except Exception as exc:
         raise exception.PluginNotLoaded(
-            namespace=namespace, name=name, reason=exc) from exc
+            namespace=namespace, name=name, reason=exc
+        ) from exc

@@ -34,10 +34,13 @@ def installed(project: str) -> int:
         version = importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:
         raise exception.HostNotInstalled(
-            distribution=distribution, supported=spelled(supported))
+            distribution=distribution, supported=spelled(supported)
+        )
     major = version.split('.', 1)[0]
     if not major.isdigit() or int(major) not in supported:
         raise exception.UnsupportedHost(
-            distribution=distribution, version=version,
-            supported=spelled(supported))
+            distribution=distribution,
+            version=version,
+            supported=spelled(supported),
+        )
     return int(major)

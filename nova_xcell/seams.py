@@ -65,70 +65,165 @@ _SCHEDULER = ('nova-scheduler',)
 
 SEAMS: tuple[Seam, ...] = (
     # Scheduler: which cell a move should go to.
-    Seam('nova.scheduler.weights.cross_cell', 'CrossCellWeigher', REPLACED,
-         plugin=('nova_xcell.weighers', 'cross_cell'), services=_SCHEDULER),
-    Seam('nova.scheduler.weights.cross_cell', 'CrossCellWeigher._weigh_object',
-         OVERRIDDEN, '(self, host_state, weight_properties)',
-         services=_SCHEDULER),
-    Seam('nova.scheduler.weights.cross_cell',
-         'CrossCellWeigher.weight_multiplier', CALLED, '(self, host_state)',
-         services=_SCHEDULER),
-
+    Seam(
+        'nova.scheduler.weights.cross_cell',
+        'CrossCellWeigher',
+        REPLACED,
+        plugin=('nova_xcell.weighers', 'cross_cell'),
+        services=_SCHEDULER,
+    ),
+    Seam(
+        'nova.scheduler.weights.cross_cell',
+        'CrossCellWeigher._weigh_object',
+        OVERRIDDEN,
+        '(self, host_state, weight_properties)',
+        services=_SCHEDULER,
+    ),
+    Seam(
+        'nova.scheduler.weights.cross_cell',
+        'CrossCellWeigher.weight_multiplier',
+        CALLED,
+        '(self, host_state)',
+        services=_SCHEDULER,
+    ),
     # Conductor: the flow of a move. MigrationTask finds the task through the
     # module's name in its own namespace. The class cannot be exchanged in its
     # own module: it names itself in super(), and would find our subclass.
-    Seam('nova.conductor.tasks.migrate', 'cross_cell_migrate', REPLACED,
-         plugin=('nova_xcell.tasks', 'cross_cell_migrate'),
-         services=_CONDUCTOR),
-    Seam('nova.conductor.tasks.cross_cell_migrate',
-         'CrossCellMigrationTask.__init__', CALLED,
-         '(self, context, instance, flavor, request_spec, source_migration, '
-         'compute_rpcapi, host_selection, alternate_hosts)',
-         services=_CONDUCTOR),
-    Seam('nova.conductor.tasks.cross_cell_migrate',
-         'CrossCellMigrationTask._setup_target_cell_db', OVERRIDDEN, '(self)',
-         services=_CONDUCTOR),
-    Seam('nova.conductor.tasks.cross_cell_migrate',
-         'CrossCellMigrationTask._prep_resize_at_dest', OVERRIDDEN,
-         '(self, target_cell_migration)', services=_CONDUCTOR),
-    Seam('nova.scheduler.utils', 'claim_resources', CALLED,
-         '(ctx, client, spec_obj, instance_uuid, alloc_req, '
-         'allocation_request_version=None)', services=_CONDUCTOR),
-    Seam('nova.scheduler.utils', 'fill_provider_mapping', CALLED,
-         '(request_spec, host_selection)', services=_CONDUCTOR),
-    Seam('nova.scheduler.client.report',
-         'SchedulerReportClient.delete_allocation_for_instance', CALLED,
-         "(self, context, uuid, consumer_type='instance', force=False)",
-         services=_CONDUCTOR),
-    Seam('nova.compute.rpcapi', 'ComputeAPI.drop_move_claim_at_destination',
-         CALLED, '(self, ctxt, instance, host)', services=_CONDUCTOR),
-
+    Seam(
+        'nova.conductor.tasks.migrate',
+        'cross_cell_migrate',
+        REPLACED,
+        plugin=('nova_xcell.tasks', 'cross_cell_migrate'),
+        services=_CONDUCTOR,
+    ),
+    Seam(
+        'nova.conductor.tasks.cross_cell_migrate',
+        'CrossCellMigrationTask.__init__',
+        CALLED,
+        '(self, context, instance, flavor, request_spec, source_migration, '
+        'compute_rpcapi, host_selection, alternate_hosts)',
+        services=_CONDUCTOR,
+    ),
+    Seam(
+        'nova.conductor.tasks.cross_cell_migrate',
+        'CrossCellMigrationTask._setup_target_cell_db',
+        OVERRIDDEN,
+        '(self)',
+        services=_CONDUCTOR,
+    ),
+    Seam(
+        'nova.conductor.tasks.cross_cell_migrate',
+        'CrossCellMigrationTask._prep_resize_at_dest',
+        OVERRIDDEN,
+        '(self, target_cell_migration)',
+        services=_CONDUCTOR,
+    ),
+    Seam(
+        'nova.conductor.tasks.cross_cell_migrate',
+        'CrossCellMigrationTask.rollback',
+        OVERRIDDEN,
+        '(self, ex)',
+        services=_CONDUCTOR,
+    ),
+    Seam(
+        'nova.scheduler.utils',
+        'claim_resources',
+        CALLED,
+        '(ctx, client, spec_obj, instance_uuid, alloc_req, '
+        'allocation_request_version=None)',
+        services=_CONDUCTOR,
+    ),
+    Seam(
+        'nova.scheduler.utils',
+        'fill_provider_mapping',
+        CALLED,
+        '(request_spec, host_selection)',
+        services=_CONDUCTOR,
+    ),
+    Seam(
+        'nova.scheduler.client.report',
+        'SchedulerReportClient.delete_allocation_for_instance',
+        CALLED,
+        "(self, context, uuid, consumer_type='instance', force=False)",
+        services=_CONDUCTOR,
+    ),
+    Seam(
+        'nova.scheduler.client.report',
+        'SchedulerReportClient.remove_provider_tree_from_instance_allocation',
+        CALLED,
+        '(self, context, consumer_uuid, root_rp_uuid)',
+        services=_CONDUCTOR,
+    ),
+    Seam(
+        'nova.compute.rpcapi',
+        'ComputeAPI.drop_move_claim_at_destination',
+        CALLED,
+        '(self, ctxt, instance, host)',
+        services=_CONDUCTOR,
+    ),
     # Compute: what a destination host checks and claims.
-    Seam('nova.service', 'SERVICE_MANAGERS', REPLACED, item='nova-compute',
-         plugin=('nova_xcell.compute', 'manager'), services=_COMPUTE),
-    Seam('nova.compute.manager',
-         'ComputeManager.prep_snapshot_based_resize_at_dest', OVERRIDDEN,
-         '(self, ctxt, instance, flavor, nodename, migration, limits)',
-         services=_COMPUTE),
-    Seam('nova.compute.resource_tracker', 'ResourceTracker.drop_move_claim',
-         CALLED, "(self, context, instance, nodename, flavor=None, "
-         "prefix='new_')", services=_COMPUTE),
-
+    Seam(
+        'nova.service',
+        'SERVICE_MANAGERS',
+        REPLACED,
+        item='nova-compute',
+        plugin=('nova_xcell.compute', 'manager'),
+        services=_COMPUTE,
+    ),
+    Seam(
+        'nova.compute.manager',
+        'ComputeManager.prep_snapshot_based_resize_at_dest',
+        OVERRIDDEN,
+        '(self, ctxt, instance, flavor, nodename, migration, limits)',
+        services=_COMPUTE,
+    ),
+    Seam(
+        'nova.compute.resource_tracker',
+        'ResourceTracker.drop_move_claim',
+        CALLED,
+        "(self, context, instance, nodename, flavor=None, prefix='new_')",
+        services=_COMPUTE,
+    ),
+    Seam(
+        'nova.virt.block_device',
+        'DriverVolumeBlockDevice._get_volume',
+        CALLED,
+        '(context, volume_api, volume_id)',
+        services=_COMPUTE,
+    ),
     # Virt driver: can a volume be reached.
-    Seam('nova.virt.libvirt', 'LibvirtDriver', REPLACED,
-         plugin=('nova_xcell.virt', 'libvirt'), services=_COMPUTE),
-    Seam('nova.virt.libvirt.driver', 'LibvirtDriver._get_volume_driver',
-         CALLED, '(self, connection_info)', services=_COMPUTE),
+    Seam(
+        'nova.virt.libvirt',
+        'LibvirtDriver',
+        REPLACED,
+        plugin=('nova_xcell.virt', 'libvirt'),
+        services=_COMPUTE,
+    ),
+    Seam(
+        'nova.virt.libvirt.driver',
+        'LibvirtDriver._get_volume_driver',
+        CALLED,
+        '(self, connection_info)',
+        services=_COMPUTE,
+    ),
 )
 
 
-def for_features(names: ty.Iterable[str]) -> tuple[Seam, ...]:
-    """Return the seams of some features.
+def for_features(
+    names: ty.Iterable[str],
+    nova_release: int,
+) -> tuple[Seam, ...]:
+    """Return the seams of some features in one release of the host.
 
     :param names: names of features
+    :param nova_release: major version of Nova
     """
     wanted = set(names)
-    return tuple(seam for seam in SEAMS if seam.feature in wanted)
+    return tuple(
+        seam
+        for seam in SEAMS
+        if seam.feature in wanted and nova_release in seam.nova_releases
+    )
 
 
 def holder(seam: Seam, module: types.ModuleType) -> tuple[ty.Any, str]:
@@ -166,7 +261,8 @@ def check(seam: Seam, module: types.ModuleType) -> None:
     if found != seam.signature:
         raise exception.SeamChanged(
             path=seam.path,
-            reason='expected %s, found %s' % (seam.signature, found))
+            reason='expected %s, found %s' % (seam.signature, found),
+        )
 
 
 def spell_signature(function: ty.Callable) -> str:
@@ -175,10 +271,15 @@ def spell_signature(function: ty.Callable) -> str:
     :param function: a function or method of the host, decorated or not
     """
     signature = inspect.signature(_undecorated(function))
-    parameters = [parameter.replace(annotation=inspect.Parameter.empty)
-                  for parameter in signature.parameters.values()]
-    return str(signature.replace(
-        parameters=parameters, return_annotation=inspect.Signature.empty))
+    parameters = [
+        parameter.replace(annotation=inspect.Parameter.empty)
+        for parameter in signature.parameters.values()
+    ]
+    return str(
+        signature.replace(
+            parameters=parameters, return_annotation=inspect.Signature.empty
+        )
+    )
 
 
 def _undecorated(function: ty.Callable) -> ty.Callable:

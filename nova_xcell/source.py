@@ -21,7 +21,10 @@ class XcellSource(sources.ConfigurationSource):
     """
 
     def get(
-        self, group_name: str | None, option_name: str, opt: cfg.Opt,
+        self,
+        group_name: str | None,
+        option_name: str,
+        opt: cfg.Opt,
     ) -> tuple[ty.Any, cfg.LocationInfo | None]:
         return sources._NoValue, None
 
@@ -35,7 +38,9 @@ class XcellSourceDriver(sources.ConfigurationSourceDriver):
         return []
 
     def open_source_from_opt_group(
-        self, conf: cfg.ConfigOpts, group_name: str,
+        self,
+        conf: cfg.ConfigOpts,
+        group_name: str,
     ) -> XcellSource:
         """Arm the plug-ins if a service of a known host is starting.
 
@@ -51,9 +56,14 @@ class XcellSourceDriver(sources.ConfigurationSourceDriver):
         if project is not None:
             try:
                 from nova_xcell import loader
+
                 loader.arm(conf, project)
             except Exception as exc:
-                raise SystemExit('nova-xcell: %s' % _one_line(exc)) from exc
+                from nova_xcell import exception
+
+                raise SystemExit(
+                    'nova-xcell: %s' % exception.one_line(exc)
+                ) from exc
         return XcellSource()
 
 
@@ -66,8 +76,3 @@ def _host_project(conf: cfg.ConfigOpts) -> str | None:
         # Placement makes an own ConfigOpts for each of its applications.
         return project
     return None
-
-
-def _one_line(exc: Exception) -> str:
-    text = ' '.join(str(exc).split())
-    return text or type(exc).__name__

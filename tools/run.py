@@ -42,8 +42,9 @@ class Environment:
 
     def __init__(self, release: int) -> None:
         self.release = release
-        self.path = VENVS / ('nova%d-py%d.%d' % (
-            release, *sys.version_info[:2]))
+        self.path = VENVS / (
+            'nova%d-py%d.%d' % (release, *sys.version_info[:2])
+        )
         self.python = self.path / 'bin' / 'python'
         self.constraints = ROOT / 'constraints' / ('nova%d.txt' % release)
 
@@ -53,36 +54,66 @@ class Environment:
         wanted = self._fingerprint()
         if stamp.exists() and stamp.read_text() == wanted:
             return
-        print('Setting up Nova %d in %s' % (
-            self.release, self.path.relative_to(ROOT)), flush=True)
+        print(
+            'Setting up Nova %d in %s'
+            % (self.release, self.path.relative_to(ROOT)),
+            flush=True,
+        )
         shutil.rmtree(self.path, ignore_errors=True)
         self.path.parent.mkdir(exist_ok=True)
         log = VENVS / ('%s.log' % self.path.name)
         with log.open('w') as out:
-            self._step(out, log, 'the venv module of %s does not work (on '
-                       'Debian: install python3-venv)' % sys.executable,
-                       sys.executable, '-m', 'venv', str(self.path))
+            self._step(
+                out,
+                log,
+                'the venv module of %s does not work (on '
+                'Debian: install python3-venv)' % sys.executable,
+                sys.executable,
+                '-m',
+                'venv',
+                str(self.path),
+            )
             self._pip(out, log, 'pip', 'setuptools', 'wheel', 'pbr')
             self._pip(
-                out, log, '--no-build-isolation', '-r', 'requirements.txt',
-                '-r', 'test-requirements.txt', '-e', '.[nova]')
+                out,
+                log,
+                '--no-build-isolation',
+                '-r',
+                'requirements.txt',
+                '-r',
+                'test-requirements.txt',
+                '-e',
+                '.[nova]',
+            )
         stamp.write_text(wanted)
 
     def _fingerprint(self) -> str:
         digest = hashlib.sha256(sys.version.encode())
-        for path in (self.constraints, ROOT / 'requirements.txt',
-                     ROOT / 'test-requirements.txt', ROOT / 'setup.cfg'):
+        for path in (
+            self.constraints,
+            ROOT / 'requirements.txt',
+            ROOT / 'test-requirements.txt',
+            ROOT / 'setup.cfg',
+        ):
             digest.update(path.read_bytes())
         return digest.hexdigest()
 
     def _pip(self, out, log: pathlib.Path, *arguments: str) -> None:
         self._step(
-            out, log, 'pip could not install the pinned packages of %s; '
-            'is there a network and a package registry?' %
-            self.constraints.relative_to(ROOT),
-            str(self.python), '-m', 'pip', 'install',
-            '--disable-pip-version-check', '-c', str(self.constraints),
-            *arguments)
+            out,
+            log,
+            'pip could not install the pinned packages of %s; '
+            'is there a network and a package registry?'
+            % self.constraints.relative_to(ROOT),
+            str(self.python),
+            '-m',
+            'pip',
+            'install',
+            '--disable-pip-version-check',
+            '-c',
+            str(self.constraints),
+            *arguments,
+        )
 
     @staticmethod
     def _step(out, log: pathlib.Path, problem: str, *command: str) -> None:
@@ -91,8 +122,13 @@ class Environment:
             # An unpacked tarball has no history to take a version from.
             environ.setdefault('PBR_VERSION', '0.1.0')
         result = subprocess.run(
-            command, cwd=ROOT, env=environ, stdout=out, stderr=out,
-            stdin=subprocess.DEVNULL)
+            command,
+            cwd=ROOT,
+            env=environ,
+            stdout=out,
+            stderr=out,
+            stdin=subprocess.DEVNULL,
+        )
         if result.returncode:
             raise Failed('%s (log: %s)' % (problem, log.relative_to(ROOT)))
 
@@ -105,7 +141,8 @@ class Environment:
         """
         environ = {**os.environ, 'PYTHONWARNINGS': 'ignore', **extra}
         return subprocess.run(
-            [str(self.python), *arguments], cwd=ROOT, env=environ).returncode
+            [str(self.python), *arguments], cwd=ROOT, env=environ
+        ).returncode
 
 
 class Suites:
@@ -118,12 +155,18 @@ class Suites:
     def lint(self, environment: Environment) -> None:
         """Run the one linter and formatter; it counts as one test."""
         print('\n== lint', flush=True)
-        ok = environment.run('-m', 'ruff', 'check', '.') == 0
+        ok = all(
+            environment.run('-m', 'ruff', *command, '.') == 0
+            for command in (('check',), ('format', '--check'))
+        )
         self.passed += ok
         self.failed += not ok
 
     def stestr(
-        self, environment: Environment, suite: str, *arguments: str,
+        self,
+        environment: Environment,
+        suite: str,
+        *arguments: str,
         **extra: str,
     ) -> None:
         """Run a folder below tests/ with stestr.
@@ -134,20 +177,42 @@ class Suites:
         :param extra: additional environment variables
         """
         mode = extra.get('OS_NOVA_DISABLE_EVENTLET_PATCHING')
-        print('\n== %s, Nova %d%s' % (
-            suite, environment.release,
-            {'true': ', native threads', 'false': ', eventlet'}.get(
-                mode, '')), flush=True)
+        print(
+            '\n== %s, Nova %d%s'
+            % (
+                suite,
+                environment.release,
+                {'true': ', native threads', 'false': ', eventlet'}.get(
+                    mode, ''
+                ),
+            ),
+            flush=True,
+        )
         output = subprocess.run(
-            [str(environment.python), '-m', 'stestr', '--test-path',
-             'tests/%s' % suite, 'run', *arguments],
-            cwd=ROOT, env={**os.environ, 'PYTHONWARNINGS': 'ignore', **extra},
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            [
+                str(environment.python),
+                '-m',
+                'stestr',
+                '--test-path',
+                'tests/%s' % suite,
+                'run',
+                *arguments,
+            ],
+            cwd=ROOT,
+            env={**os.environ, 'PYTHONWARNINGS': 'ignore', **extra},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
         print(output.stdout, flush=True)
         counts = {
-            name: int(number) for name, number in re.findall(
+            name: int(number)
+            for name, number in re.findall(
                 r'^ - (Passed|Failed|Unexpected Success): (\d+)$',
-                output.stdout, re.MULTILINE)}
+                output.stdout,
+                re.MULTILINE,
+            )
+        }
         passed = counts.get('Passed', 0)
         failed = counts.get('Failed', 0) + counts.get('Unexpected Success', 0)
         if not failed and (output.returncode or not passed):
@@ -178,8 +243,13 @@ def tests(options: argparse.Namespace) -> int:
     for mode in (THREADS, EVENTLET):
         suites.stestr(newest, 'functional', **mode, **SWITCH)
     suites.stestr(
-        newest, 'host', '--exclude-list', 'tests/host/excluded.txt',
-        **THREADS, **SWITCH)
+        newest,
+        'host',
+        '--exclude-list',
+        'tests/host/excluded.txt',
+        **THREADS,
+        **SWITCH,
+    )
     print('\n%d passed, %d failed' % (suites.passed, suites.failed))
     return 1 if suites.failed else 0
 
@@ -189,8 +259,12 @@ def main() -> int:
     commands = parser.add_subparsers(required=True)
     parser_demo = commands.add_parser('demo', help=demo.__doc__)
     parser_demo.add_argument(
-        '--nova', type=int, default=NEWEST, choices=range(OLDEST, NEWEST + 1),
-        help='major version of the host, default %(default)s')
+        '--nova',
+        type=int,
+        default=NEWEST,
+        choices=range(OLDEST, NEWEST + 1),
+        help='major version of the host, default %(default)s',
+    )
     parser_demo.set_defaults(run=demo)
     parser_tests = commands.add_parser('tests', help=tests.__doc__)
     parser_tests.set_defaults(run=tests)

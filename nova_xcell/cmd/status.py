@@ -26,12 +26,14 @@ _FAILURE = upgradecheck.Code.FAILURE
 
 def _failure_on_error(check):
     """Turn an error of ours into a failed check with its message."""
+
     @functools.wraps(check)
     def wrapped(self):
         try:
             return check(self)
         except exception.XcellError as exc:
             return upgradecheck.Result(_FAILURE, str(exc))
+
     return wrapped
 
 
@@ -58,56 +60,77 @@ class Checks(upgradecheck.UpgradeCommands):
     def _check_options(self) -> upgradecheck.Result:
         xcell_conf.validate(self.conf)
         # oslo.config registers the driver option while it opens a source.
-        if not any(self.conf[group].get('driver') == 'nova_xcell'
-                   for group in self.conf.config_source or ()):
+        if not any(
+            self.conf[group].get('driver') == 'nova_xcell'
+            for group in self.conf.config_source or ()
+        ):
             return upgradecheck.Result(
                 _WARNING,
                 'no config_source with driver = nova_xcell in the '
-                'configuration: services started with it stay plain.')
+                'configuration: services started with it stay plain.',
+            )
         return upgradecheck.Result(_SUCCESS)
 
     @_failure_on_error
     def _check_seams(self) -> upgradecheck.Result:
-        releases.installed('nova')
-        problems = seams.check_all(seams.SEAMS)
+        table = seams.for_features(
+            features.FEATURES, releases.installed('nova')
+        )
+        problems = seams.check_all(table)
         if problems:
             return upgradecheck.Result(_FAILURE, '\n'.join(problems.values()))
         return upgradecheck.Result(
-            _SUCCESS, '%d seams as expected' % len(seams.SEAMS))
+            _SUCCESS, '%d seams as expected' % len(table)
+        )
 
     @_failure_on_error
     def _check_features(self) -> upgradecheck.Result:
+        release = releases.installed('nova')
         wanted = features.select(self.conf.xcell.features)
-        features.check_release(wanted, releases.installed('nova'))
+        features.check_release(wanted, release)
         lines = []
         for name in features.FEATURES:
-            services = sorted({
-                service for seam in seams.for_features([name])
-                for service in seam.services})
-            lines.append('%s: %s' % (
-                name, ', '.join(services) if name in wanted else 'off'))
+            services = sorted(
+                {
+                    service
+                    for seam in seams.for_features([name], release)
+                    for service in seam.services
+                }
+            )
+            lines.append(
+                '%s: %s'
+                % (name, ', '.join(services) if name in wanted else 'off')
+            )
         return upgradecheck.Result(_SUCCESS, '\n'.join(lines))
 
     @_failure_on_error
     def _check_policy(self) -> upgradecheck.Result:
         releases.installed('nova')
         from nova import policies as nova_policies
+
         enforcer = policy.Enforcer(self.conf)
         enforcer.suppress_default_change_warnings = True
         enforcer.suppress_deprecation_warnings = True
         enforcer.register_defaults(nova_policies.list_rules())
         names = [rule.name for rule in policies.list_rules()]
         enforcer.register_defaults(
-            rule for rule in policies.list_rules()
-            if rule.name not in enforcer.registered_rules)
+            rule
+            for rule in policies.list_rules()
+            if rule.name not in enforcer.registered_rules
+        )
         try:
             enforcer.load_rules()
             enforcer.check_rules(raise_on_violation=True)
         except Exception as exc:
             return upgradecheck.Result(
-                _FAILURE, 'the policy file is not valid: %s' % exc)
-        return upgradecheck.Result(_SUCCESS, '\n'.join(
-            '%s: %s' % (name, enforcer.rules[name]) for name in names))
+                _FAILURE, 'the policy file is not valid: %s' % exc
+            )
+        return upgradecheck.Result(
+            _SUCCESS,
+            '\n'.join(
+                '%s: %s' % (name, enforcer.rules[name]) for name in names
+            ),
+        )
 
     _upgrade_checks = (
         ('Host release', _check_host),

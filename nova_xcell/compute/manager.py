@@ -8,15 +8,17 @@ import functools
 from oslo_log import log as logging
 import oslo_messaging as messaging
 
-from nova.compute import manager
-from nova.compute import utils as compute_utils
 from nova import exception as nova_exception
 from nova import objects
+from nova import utils
+from nova.compute import manager
+from nova.compute import resource_tracker
+from nova.compute import utils as compute_utils
 
+from nova_xcell import exception
 from nova_xcell.compute import endpoint
 from nova_xcell.compute import preparations
 from nova_xcell.compute import volume_check
-from nova_xcell import exception
 
 LOG = logging.getLogger(__name__)
 
@@ -34,7 +36,8 @@ class ComputeManager(manager.ComputeManager):
 
     @messaging.expected_exceptions(nova_exception.MigrationPreCheckError)
     def prep_snapshot_based_resize_at_dest(
-            self, ctxt, instance, flavor, nodename, migration, limits):
+        self, ctxt, instance, flavor, nodename, migration, limits
+    ):
         """Claim resources for a move, and make sure its volumes are in reach.
 
         See the host's method. What follows it here is the second half of the
@@ -52,12 +55,19 @@ class ComputeManager(manager.ComputeManager):
             left on this host then
         """
         drop_claim = functools.partial(
-            self.xcell_drop_claim_at_dest, ctxt, instance, flavor, nodename,
-            migration)
+            self.xcell_drop_claim_at_dest,
+            ctxt,
+            instance,
+            flavor,
+            nodename,
+            migration.uuid,
+        )
         try:
             with self.xcell_preparations.running(migration.uuid, drop_claim):
+                self._xcell_refuse_if_overtaken(ctxt, migration.uuid)
                 migration_context = super().prep_snapshot_based_resize_at_dest(
-                    ctxt, instance, flavor, nodename, migration, limits)
+                    ctxt, instance, flavor, nodename, migration, limits
+                )
                 try:
                     self._xcell_check_volumes(ctxt, instance)
                 except Exception:
@@ -65,19 +75,46 @@ class ComputeManager(manager.ComputeManager):
                     raise
                 return migration_context
         except exception.PreparationAbandoned as exc:
-            LOG.info('The claim for a move to this host was dropped: %s', exc,
-                     instance=instance)
+            LOG.info(
+                'Not preparing for a move to this host: %s',
+                exc,
+                instance=instance,
+            )
             raise nova_exception.MigrationPreCheckError(reason=str(exc))
+
+    def _xcell_refuse_if_overtaken(self, ctxt, migration_uuid: str) -> None:
+        """Refuse a request that waited until the move went on without us.
+
+        A claim would overwrite that of the host the migration names now. A
+        conductor without the plug-ins names none before the claim.
+
+        :raises: :class:`~nova_xcell.exception.PreparationAbandoned`
+        """
+        try:
+            migration = objects.Migration.get_by_uuid(ctxt, migration_uuid)
+        except nova_exception.MigrationNotFound:
+            raise exception.PreparationAbandoned(migration=migration_uuid)
+        if (
+            migration.status != 'pre-migrating'
+            or migration.dest_compute not in (None, self.host)
+        ):
+            raise exception.PreparationAbandoned(migration=migration_uuid)
 
     def _xcell_check_volumes(self, ctxt, instance: objects.Instance) -> None:
         with compute_utils.EventReporter(
-                ctxt, VOLUME_CHECK_EVENT, self.host, instance.uuid):
+            ctxt, VOLUME_CHECK_EVENT, self.host, instance.uuid
+        ):
             volume_check.check_volumes(
-                ctxt, self.driver, self.volume_api, instance, self.host)
+                ctxt, self.driver, self.volume_api, instance, self.host
+            )
 
     def xcell_drop_claim_at_dest(
-        self, ctxt, instance: objects.Instance, flavor: objects.Flavor,
-        nodename: str, migration: objects.Migration,
+        self,
+        ctxt,
+        instance: objects.Instance,
+        flavor: objects.Flavor,
+        nodename: str,
+        migration_uuid: str,
     ) -> None:
         """Drop what a preparation claimed on this host, if it did.
 
@@ -87,18 +124,38 @@ class ComputeManager(manager.ComputeManager):
         :param instance: the server's record in this cell
         :param flavor: the flavor that was claimed
         :param nodename: name of the compute node of this host
-        :param migration: the migration that was claimed for
+        :param migration_uuid: the migration that was claimed for
         """
-        tracked = self.rt.tracked_migrations.get(instance.uuid)
-        if tracked is None or tracked.uuid != migration.uuid:
+        if not self._xcell_has_claim(instance.uuid, migration_uuid):
             return
-        # The claim's devices and NUMA cells are in the migration context,
-        # which a caller that got no answer does not have.
-        instance = objects.Instance.get_by_uuid(
-            ctxt, instance.uuid,
-            expected_attrs=['flavor', 'migration_context', 'pci_devices',
-                            'resources', 'system_metadata'])
+        try:
+            # The claim's devices and NUMA cells are in the migration context,
+            # which a caller that got no answer does not have.
+            instance = objects.Instance.get_by_uuid(
+                ctxt,
+                instance.uuid,
+                expected_attrs=[
+                    'flavor',
+                    'migration_context',
+                    'pci_devices',
+                    'resources',
+                    'system_metadata',
+                ],
+            )
+        except nova_exception.InstanceNotFound:
+            # The periodic audit of the tracker drops it.
+            return
         self.rt.drop_move_claim(ctxt, instance, nodename, flavor=flavor)
         instance.drop_migration_context()
-        LOG.info('Dropped the claim of a cross-cell move to this host.',
-                 instance=instance)
+        LOG.info(
+            'Dropped the claim of a cross-cell move to this host.',
+            instance=instance,
+        )
+
+    # The tracker's audit empties its books and fills them again.
+    @utils.synchronized(resource_tracker.COMPUTE_RESOURCE_SEMAPHORE, fair=True)
+    def _xcell_has_claim(
+        self, instance_uuid: str, migration_uuid: str
+    ) -> bool:
+        tracked = self.rt.tracked_migrations.get(instance_uuid)
+        return tracked is not None and tracked.uuid == migration_uuid

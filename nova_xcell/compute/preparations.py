@@ -25,11 +25,14 @@ class Preparations:
         self._mutex = threading.Lock()
         self._running: set[str] = set()
         self._abandoned: collections.OrderedDict[str, None] = (
-            collections.OrderedDict())
+            collections.OrderedDict()
+        )
 
     @contextlib.contextmanager
     def running(
-        self, migration_uuid: str, undo: ty.Callable[[], None],
+        self,
+        migration_uuid: str,
+        undo: ty.Callable[[], None],
     ) -> ty.Iterator[None]:
         """Run a preparation; leave nothing of it if it was abandoned.
 

@@ -18,7 +18,8 @@ rules = [
             'The cell a server is in stays the preferred one; the option '
             '[xcell] cell_weights marks cells that should be left or filled. '
             'An admin who names a host of another cell for a cold migration '
-            'needs this rule as well.'),
+            'needs this rule as well.'
+        ),
         operations=[
             {
                 'method': 'POST',
@@ -29,7 +30,8 @@ rules = [
                 'path': '/servers/{server_id}/action (migrate)',
             },
         ],
-        scope_types=['project']),
+        scope_types=['project'],
+    ),
 ]
 
 

@@ -16,7 +16,7 @@ class Attempts:
         :param host: name of the compute host
         :param reason: the error or a text
         """
-        self._reasons.append((host, str(reason)))
+        self._reasons.append((host, reason_of(reason)))
 
     def summary(self, conclusion: str) -> str:
         """Return all reasons in one text, for fault, event and log.
@@ -25,8 +25,29 @@ class Attempts:
         """
         reasons = '; '.join(
             '%s: %s' % (host, reason.rstrip('. '))
-            for host, reason in self._reasons)
+            for host, reason in self._reasons
+        )
         return '%s. Tried: %s.' % (conclusion, reasons)
+
+
+def reason_of(error: object) -> str:
+    """Return the reason in an error, without what is wrapped around it.
+
+    :param error: an error, also one that came over RPC: its text ends in the
+        traceback of the other side
+    """
+    if isinstance(error, messaging.RemoteError):
+        text = '%s: %s' % (error.exc_type, error.value)
+    elif hasattr(error, 'format_message'):
+        # nova.exception.NovaException. Many say "reason" in their own words,
+        # and the words would come again for each host.
+        text = (
+            getattr(error, 'kwargs', {}).get('reason')
+            or error.format_message()
+        )
+    else:
+        text = str(error) or type(error).__name__
+    return str(text).strip().split('\nTraceback ', 1)[0].strip()
 
 
 def outcome_unknown(exc: BaseException | None) -> bool:

@@ -8,18 +8,16 @@ name, see :mod:`nova_xcell.seams`.
 from __future__ import annotations
 
 from oslo_log import log as logging
-from oslo_serialization import jsonutils
 
+from nova import exception as nova_exception
+from nova import objects
 from nova.compute import task_states
 from nova.conductor.tasks import cross_cell_migrate
-from nova import exception as nova_exception
 from nova.i18n import _
-from nova import objects
-from nova.scheduler.client import report
-from nova.scheduler import utils as scheduler_utils
 
 from nova_xcell.tasks import attempts
-from nova_xcell.tasks import dest_claim
+from nova_xcell.tasks import dest_allocation
+from nova_xcell.tasks import dest_host
 from nova_xcell.tasks import instance_copy
 
 LOG = logging.getLogger(__name__)
@@ -30,6 +28,9 @@ class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
 
     See spec cross-cell-resize, "(Super)Conductor".
     """
+
+    #: The host that is tried, from its choice on.
+    _dest: dest_host.DestHost | None = None
 
     def _setup_target_cell_db(self):
         """Create the server's records in the target cell (XC-06).
@@ -54,102 +55,157 @@ class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
         """
         tried = attempts.Attempts()
         while True:
+            self._dest = dest_host.DestHost(
+                self._target_cell_context,
+                self._target_cell_instance,
+                self.flavor,
+                target_cell_migration,
+                self.host_selection,
+                self.compute_rpcapi,
+            )
             try:
+                self._dest.choose()
                 return super()._prep_resize_at_dest(target_cell_migration)
             except Exception as exc:
-                if not self._next_host_may_help():
+                if self._prepared_at_dest():
+                    # The host was fine; what failed came after.
                     raise
                 failure = exc
-            host = self.host_selection.service_host
-            LOG.warning('Host %s cannot take the server: %s', host, failure,
-                        instance=self.instance)
-            tried.failed(host, failure)
-            self._clean_failed_host(target_cell_migration, failure, tried)
-            selection = self._claim_next_alternate(tried)
-            if selection is None:
-                raise self._give_up(tried, _(
-                    'No host of the target cell can take the server'), failure)
-            LOG.info('Trying alternate host %s.', selection.service_host,
-                     instance=self.instance)
-            self.host_selection = selection
+            LOG.warning(
+                'Host %s cannot take the server: %s',
+                self._dest.host,
+                attempts.reason_of(failure),
+                instance=self.instance,
+            )
+            tried.failed(self._dest.host, failure)
+            self._drop_claim(failure, tried)
+            if not self._still_wanted():
+                raise failure
+            self.host_selection = self._next_host(failure, tried)
+            LOG.info(
+                'Trying alternate host %s.',
+                self.host_selection.service_host,
+                instance=self.instance,
+            )
 
-    def _next_host_may_help(self) -> bool:
-        """Tell whether a failure is the host's, and the move still wanted."""
-        if 'PrepResizeAtDestTask' in self._completed_tasks:
-            # The host was fine; what failed came after.
-            return False
+    def rollback(self, ex):
+        """Take back what was done, the claim of the destination included.
+
+        :param ex: the error that ended the move
+        """
+        if (
+            self._prepared_at_dest()
+            and 'PrepResizeAtSourceTask' not in self._completed_tasks
+        ):
+            # Nothing runs there yet. Its records are still needed for this.
+            self._dest.drop_claim(outcome_unknown=False)
+        super().rollback(ex)
+
+    def _prepared_at_dest(self) -> bool:
+        return 'PrepResizeAtDestTask' in self._completed_tasks
+
+    def _still_wanted(self) -> bool:
+        """Tell whether the server still waits for its move."""
         try:
             instance = objects.Instance.get_by_uuid(
-                self.context, self.instance.uuid, expected_attrs=[])
+                self.context, self.instance.uuid, expected_attrs=[]
+            )
         except nova_exception.InstanceNotFound:
             return False
         return instance.task_state == task_states.RESIZE_PREP
 
-    def _clean_failed_host(
-        self, target_cell_migration: objects.Migration, failure: Exception,
+    def _drop_claim(
+        self,
+        failure: Exception,
         tried: attempts.Attempts,
     ) -> None:
-        """Take back what the host's own rollback leaves of a failed host.
+        """Drop the claim that a failed host may hold.
 
-        Bindings and attachments are gone already.
+        Its bindings and attachments are gone: the task that made them has
+        rolled back.
         """
-        claim = dest_claim.DestClaim(
-            self._target_cell_context, self._target_cell_instance,
-            self.flavor, target_cell_migration, self.host_selection,
-            self.compute_rpcapi)
-        if not claim.drop(attempts.outcome_unknown(failure)):
-            raise self._give_up(tried, _(
-                'Host %s did not answer in time, and may still claim '
-                'resources for the server; no other host was tried') %
-                self.host_selection.service_host, failure)
-        self._release_allocation()
+        if not self._dest.drop_claim(attempts.outcome_unknown(failure)):
+            raise self._give_up(
+                failure,
+                tried,
+                _(
+                    'Host %s did not answer in time and may still claim '
+                    'resources for the server; no further host was tried'
+                )
+                % self._dest.host,
+            )
 
-    def _release_allocation(self) -> None:
-        """Remove what the server holds in placement for the failed host.
-
-        The source's resources are held by the migration meanwhile. A claim
-        would be merged with what is left here.
-        """
-        report.report_client_singleton().delete_allocation_for_instance(
-            self.context, self.instance.uuid)
-
-    def _claim_next_alternate(
-        self, tried: attempts.Attempts,
-    ) -> objects.Selection | None:
+    def _next_host(
+        self,
+        failure: Exception,
+        tried: attempts.Attempts,
+    ) -> objects.Selection:
         """Claim the resources of the next alternate that has them.
 
-        :param tried: gets the alternates that have not
-        :returns: its Selection, None if there is no alternate left
+        :param failure: why another host is needed
+        :param tried: gets the alternates that are passed over
+        :returns: its Selection
+        :raises: nova.exception.MigrationPreCheckError if there is none left
         """
-        while self.alternate_hosts:
+        selection = self.host_selection
+        while True:
+            self._release(selection, tried)
+            if not self.alternate_hosts:
+                raise self._give_up(
+                    failure,
+                    tried,
+                    _('No host of the target cell can take the server'),
+                )
             selection = self.alternate_hosts.pop(0)
-            if selection.cell_uuid != self.host_selection.cell_uuid:
-                tried.failed(selection.service_host, _(
-                    'it is not in the cell of the selected host'))
-            elif self._claim(selection):
-                scheduler_utils.fill_provider_mapping(
-                    self.request_spec, selection)
+            reason = self._claim(selection)
+            if reason is None:
                 return selection
-            else:
-                tried.failed(selection.service_host, _(
-                    'its resources could not be claimed in placement'))
-        return None
+            tried.failed(selection.service_host, reason)
 
-    def _claim(self, selection: objects.Selection) -> bool:
-        if not selection.allocation_request:
-            # As everywhere in the host: a scheduler without placement.
-            return True
-        return scheduler_utils.claim_resources(
-            self.context.elevated(), report.report_client_singleton(),
-            self.request_spec, self.instance.uuid,
-            jsonutils.loads(selection.allocation_request),
-            selection.allocation_request_version)
+    def _release(
+        self, selection: objects.Selection, tried: attempts.Attempts
+    ) -> None:
+        try:
+            dest_allocation.release(
+                self.context, self.instance, self.source_migration, selection
+            )
+        except Exception as exc:
+            conclusion = _(
+                'The resources of host %(host)s could not be released '
+                'in placement (%(reason)s); no further host was tried'
+            ) % {
+                'host': selection.service_host,
+                'reason': attempts.reason_of(exc),
+            }
+            raise self._give_up(exc, tried, conclusion)
+
+    def _claim(self, selection: objects.Selection) -> object | None:
+        """Claim an alternate; return why that is not possible."""
+        if selection.cell_uuid != self.host_selection.cell_uuid:
+            return _('it is not in the cell of the selected host')
+        try:
+            if dest_allocation.claim(
+                self.context, self.instance, self.request_spec, selection
+            ):
+                return None
+        except Exception as exc:
+            LOG.warning(
+                'The resources of alternate host %s could not be claimed.',
+                selection.service_host,
+                instance=self.instance,
+                exc_info=True,
+            )
+            return exc
+        return _('its resources could not be claimed in placement')
 
     @staticmethod
     def _give_up(
-        tried: attempts.Attempts, conclusion: str, cause: Exception,
+        cause: Exception,
+        tried: attempts.Attempts,
+        conclusion: str,
     ) -> nova_exception.MigrationPreCheckError:
         error = nova_exception.MigrationPreCheckError(
-            reason=tried.summary(conclusion))
+            reason=tried.summary(conclusion)
+        )
         error.__cause__ = cause
         return error

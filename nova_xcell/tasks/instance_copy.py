@@ -8,9 +8,18 @@ from nova import objects
 #: Fields that Instance.create() writes only if they are loaded, and writes as
 #: empty if they are not.
 STORED_FIELDS = (
-    'device_metadata', 'flavor', 'info_cache', 'keypairs', 'metadata',
-    'numa_topology', 'pci_requests', 'resources', 'security_groups',
-    'system_metadata', 'trusted_certs', 'vcpu_model')
+    'device_metadata',
+    'flavor',
+    'info_cache',
+    'keypairs',
+    'metadata',
+    'numa_topology',
+    'pci_requests',
+    'resources',
+    'system_metadata',
+    'trusted_certs',
+    'vcpu_model',
+)
 
 
 def prepare(instance: objects.Instance) -> objects.Instance:

@@ -9,8 +9,7 @@ from nova_xcell.virt import volume_connection
 
 
 class LibvirtDriver(driver.LibvirtDriver):
-    """The host's driver; ``compute_driver = libvirt.LibvirtDriver`` finds it.
-    """
+    """The host's driver, found by ``compute_driver`` under its name."""
 
     def can_connect_volume(self, context, connection_info, instance):
         """Tell whether a volume can be connected to this host.
@@ -24,4 +23,5 @@ class LibvirtDriver(driver.LibvirtDriver):
         :returns: bool; the reason of a False is in the log
         """
         return volume_connection.can_connect(
-            self, context, connection_info, instance)
+            self, context, connection_info, instance
+        )

@@ -7,8 +7,8 @@ import copy
 
 from oslo_log import log as logging
 
-import nova.conf
 from nova import objects
+import nova.conf
 from nova.virt import block_device as driver_block_device
 
 CONF = nova.conf.CONF
@@ -16,7 +16,10 @@ LOG = logging.getLogger(__name__)
 
 
 def can_connect(
-    driver, context, connection_info: dict, instance: objects.Instance,
+    driver,
+    context,
+    connection_info: dict,
+    instance: objects.Instance,
 ) -> bool:
     """Connect and disconnect a volume through the host's volume driver.
 
@@ -30,11 +33,15 @@ def can_connect(
     :returns: False if the connection failed; the log has the reason
     """
     volume_id = driver_block_device.get_volume_id(connection_info)
-    if (connection_info.get('multiattach') and
-            _in_use_on_this_host(driver, context, volume_id)):
+    if connection_info.get('multiattach') and _in_use_on_this_host(
+        driver, context, volume_id
+    ):
         # Disconnecting would take the volume away from that server.
-        LOG.debug('Volume %s is connected to this host for another server.',
-                  volume_id, instance=instance)
+        LOG.debug(
+            'Volume %s is connected to this host for another server.',
+            volume_id,
+            instance=instance,
+        )
         return True
     # The volume drivers note device paths in it.
     connection_info = copy.deepcopy(connection_info)
@@ -42,16 +49,24 @@ def can_connect(
         volume_driver = driver._get_volume_driver(connection_info)
         volume_driver.connect_volume(connection_info, instance)
     except Exception:
-        LOG.warning('Volume %s cannot be connected to this host.', volume_id,
-                    instance=instance, exc_info=True)
+        LOG.warning(
+            'Volume %s cannot be connected to this host.',
+            volume_id,
+            instance=instance,
+            exc_info=True,
+        )
         _disconnect_leftovers(driver, connection_info, instance, volume_id)
         return False
     try:
         volume_driver.disconnect_volume(connection_info, instance)
     except Exception:
-        LOG.warning('Volume %s was connected to this host, but could not be '
-                    'disconnected again.', volume_id, instance=instance,
-                    exc_info=True)
+        LOG.warning(
+            'Volume %s was connected to this host, but could not be '
+            'disconnected again.',
+            volume_id,
+            instance=instance,
+            exc_info=True,
+        )
         _disconnect_leftovers(driver, connection_info, instance, volume_id)
         return False
     return True
@@ -59,20 +74,26 @@ def can_connect(
 
 def _in_use_on_this_host(driver, context, volume_id: str) -> bool:
     servers = objects.InstanceList.get_uuids_by_host(context, CONF.host)
-    attachments = driver._volume_api.get(context, volume_id).get(
-        'attachments') or {}
+    attachments = (
+        driver._volume_api.get(context, volume_id).get('attachments') or {}
+    )
     return any(server in attachments for server in servers)
 
 
 def _disconnect_leftovers(
-    driver, connection_info: dict, instance: objects.Instance,
+    driver,
+    connection_info: dict,
+    instance: objects.Instance,
     volume_id: str,
 ) -> None:
     """Remove devices that a failed connection may have left."""
     try:
         volume_driver = driver._get_volume_driver(connection_info)
-        volume_driver.disconnect_volume(
-            connection_info, instance, force=True)
+        volume_driver.disconnect_volume(connection_info, instance, force=True)
     except Exception:
-        LOG.debug('Nothing of volume %s could be disconnected.', volume_id,
-                  instance=instance, exc_info=True)
+        LOG.debug(
+            'Nothing of volume %s could be disconnected.',
+            volume_id,
+            instance=instance,
+            exc_info=True,
+        )

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How much a cell is worth to a move: pure decisions, no host imports."""
 
+import functools
 import math
 
 from nova_xcell import exception
@@ -11,6 +12,10 @@ from nova_xcell import exception
 NAMED_WEIGHTS = {'preferred': 3.0, 'draining': -3.0}
 
 
+#: Beyond this the host's normalization of weights would lose the others.
+LARGEST = 1e6
+
+
 def parse(items: list[str]) -> dict[str, float]:
     """Read a value of ``[xcell] cell_weights``.
 
@@ -18,15 +23,23 @@ def parse(items: list[str]) -> dict[str, float]:
     :returns: weight by the name or uuid of the cell
     :raises: :class:`~nova_xcell.exception.InvalidCellWeight`
     """
+    return dict(_parse(tuple(items)))
+
+
+@functools.lru_cache(maxsize=8)
+def _parse(items: tuple[str, ...]) -> dict[str, float]:
+    # The weigher asks for every host of every request.
     weights: dict[str, float] = {}
     for item in items:
         cell, colon, word = (part.strip() for part in item.rpartition(':'))
         if not colon or not cell:
             raise exception.InvalidCellWeight(
-                item=item, reason='there is no CELL:')
+                item=item, reason='there is no CELL:'
+            )
         if cell in weights:
             raise exception.InvalidCellWeight(
-                item=item, reason='cell %r has a weight already' % cell)
+                item=item, reason='cell %r has a weight already' % cell
+            )
         weights[cell] = _number(item, word)
     return weights
 
@@ -38,10 +51,14 @@ def _number(item: str, word: str) -> float:
         number = float(word)
     except ValueError:
         raise exception.InvalidCellWeight(
-            item=item, reason='%r is not a weight' % word)
-    if not math.isfinite(number):
+            item=item, reason='%r is not a weight' % word
+        )
+    if not math.isfinite(number) or abs(number) > LARGEST:
         raise exception.InvalidCellWeight(
-            item=item, reason='the weight is not finite')
+            item=item,
+            reason='the weight is not between -%(largest)d and '
+            '%(largest)d' % {'largest': LARGEST},
+        )
     return number
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from oslo_log import log as logging
 
-import nova.conf
 from nova import context as nova_context
 from nova import objects
+import nova.conf
 from nova.scheduler.weights import cross_cell as host_weigher
 
 from nova_xcell.weighers import cells
@@ -39,8 +39,10 @@ class CrossCellWeigher(host_weigher.CrossCellWeigher):
         if not base or not CONF.xcell.cell_weights:
             return base
         return cells.score(
-            base, self._cell_weight(host_state.cell_uuid),
-            self.weight_multiplier(host_state))
+            base,
+            self._cell_weight(host_state.cell_uuid),
+            self.weight_multiplier(host_state),
+        )
 
     def _cell_weight(self, cell_uuid: str) -> float:
         weights = cells.parse(CONF.xcell.cell_weights)
@@ -52,12 +54,26 @@ class CrossCellWeigher(host_weigher.CrossCellWeigher):
 
     def _load_cell_names(self, weights: dict[str, float]) -> None:
         """Read the names of the cells; again when a cell appears."""
-        mappings = objects.CellMappingList.get_all(
-            nova_context.get_admin_context())
+        try:
+            mappings = objects.CellMappingList.get_all(
+                nova_context.get_admin_context()
+            )
+        except Exception:
+            # Not worth failing a request for; the next one tries again.
+            LOG.warning(
+                'The names of the cells could not be read; only cells '
+                'that [xcell] cell_weights names by uuid have their '
+                'weight.',
+                exc_info=True,
+            )
+            return
         self._cell_names = {
-            mapping.uuid: mapping.name or '' for mapping in mappings}
+            mapping.uuid: mapping.name or '' for mapping in mappings
+        }
         known = {*self._cell_names, *self._cell_names.values()}
         for cell in sorted(set(weights) - known):
-            LOG.warning('[xcell] cell_weights names %s, but there is no cell '
-                        'of that name or uuid; the weight has no effect.',
-                        cell)
+            LOG.warning(
+                '[xcell] cell_weights names %s, but there is no cell '
+                'of that name or uuid; the weight has no effect.',
+                cell,
+            )

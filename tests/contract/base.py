@@ -31,7 +31,8 @@ class ProcessTest(unittest.TestCase):
     def setUp(self):
         super().setUp()
         self.folder = pathlib.Path(
-            self.enterContext(tempfile.TemporaryDirectory()))
+            self.enterContext(tempfile.TemporaryDirectory())
+        )
 
     def config_file(self, text: str) -> str:
         path = self.folder / 'nova.conf'
@@ -39,7 +40,10 @@ class ProcessTest(unittest.TestCase):
         return str(path)
 
     def run_python(
-        self, code: str, *arguments: str, path: str = '',
+        self,
+        code: str,
+        *arguments: str,
+        path: str = '',
     ) -> subprocess.CompletedProcess:
         """Run code in a fresh interpreter.
 
@@ -47,16 +51,30 @@ class ProcessTest(unittest.TestCase):
         :param arguments: its arguments
         :param path: a folder in front of the module path
         """
-        environ = {key: value for key, value in os.environ.items()
-                   if not key.startswith(('OS_', 'NOVA_'))}
-        environ.update(OS_NOVA_DISABLE_EVENTLET_PATCHING='true',
-                       PYTHONWARNINGS='ignore', PYTHONPATH=path)
+        environ = {
+            key: value
+            for key, value in os.environ.items()
+            if not key.startswith(('OS_', 'NOVA_'))
+        }
+        environ.update(
+            OS_NOVA_DISABLE_EVENTLET_PATCHING='true',
+            PYTHONWARNINGS='ignore',
+            PYTHONPATH=path,
+        )
         return subprocess.run(
-            [sys.executable, '-c', code, *arguments], env=environ,
-            cwd=self.folder, capture_output=True, text=True, timeout=120)
+            [sys.executable, '-c', code, *arguments],
+            env=environ,
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
 
     def run_service(
-        self, config: str, code: str = '', path: str = '',
+        self,
+        config: str,
+        code: str = '',
+        path: str = '',
     ) -> subprocess.CompletedProcess:
         """Parse a configuration as a service does, then run code.
 
@@ -65,8 +83,8 @@ class ProcessTest(unittest.TestCase):
         :param path: a folder in front of the module path
         """
         return self.run_python(
-            PARSE + code, '--config-file', self.config_file(config),
-            path=path)
+            PARSE + code, '--config-file', self.config_file(config), path=path
+        )
 
     def output_of(self, config: str, code: str) -> str:
         """Like :meth:`run_service`, which has to go well.

@@ -33,54 +33,75 @@ nova_xcell.virt.libvirt_driver'''
 
 
 class TestArming(base.ProcessTest):
-
     def test_host_modules_imported_after(self):
         self.assertEqual(OURS, self.output_of(base.ENABLED, SHOW))
 
     def test_host_modules_imported_before(self):
         imports = '\n'.join(
-            line for line in SHOW.splitlines() if 'print' not in line)
+            line for line in SHOW.splitlines() if 'print' not in line
+        )
         process = self.run_python(
-            imports + base.PARSE + SHOW, '--config-file',
-            self.config_file(base.ENABLED))
+            imports + base.PARSE + SHOW,
+            '--config-file',
+            self.config_file(base.ENABLED),
+        )
         self.assertEqual(0, process.returncode, process.stderr)
         self.assertEqual(OURS, process.stdout.strip())
 
     def test_disarm_restores_the_host(self):
-        self.assertEqual(PLAIN, self.output_of(
-            base.ENABLED,
-            SHOW.replace('print', 'str') + 'loader.disarm()' + SHOW))
+        self.assertEqual(
+            PLAIN,
+            self.output_of(
+                base.ENABLED,
+                SHOW.replace('print', 'str') + 'loader.disarm()' + SHOW,
+            ),
+        )
 
     def test_disarm_and_arm_again(self):
-        again = ('\nimport nova.conf\nloader.disarm()\n'
-                 "loader.arm(nova.conf.CONF, 'nova')")
-        self.assertEqual(OURS, self.output_of(
-            base.ENABLED, SHOW.replace('print', 'str') + again + SHOW))
+        again = (
+            '\nimport nova.conf\nloader.disarm()\n'
+            "loader.arm(nova.conf.CONF, 'nova')"
+        )
+        self.assertEqual(
+            OURS,
+            self.output_of(
+                base.ENABLED, SHOW.replace('print', 'str') + again + SHOW
+            ),
+        )
 
     def test_features_switched_off(self):
         self.assertEqual(
-            PLAIN, self.output_of(base.ENABLED + 'features =\n', SHOW))
+            PLAIN, self.output_of(base.ENABLED + 'features =\n', SHOW)
+        )
 
     def test_without_the_switch_the_host_is_plain(self):
         self.assertEqual(PLAIN, self.output_of('[DEFAULT]\n', SHOW))
 
     def test_without_the_switch_nothing_of_ours_is_imported(self):
         process = self.run_python(
-            base.PARSE.replace('from nova_xcell import loader', '') +
-            'print([m for m in sys.modules if m.startswith("nova_xcell")])',
-            '--config-file', self.config_file('[DEFAULT]\n'))
+            base.PARSE.replace('from nova_xcell import loader', '')
+            + 'print([m for m in sys.modules if m.startswith("nova_xcell")])',
+            '--config-file',
+            self.config_file('[DEFAULT]\n'),
+        )
         self.assertEqual('[]', process.stdout.strip(), process.stderr)
 
     def test_all_weighers_has_ours_instead_of_the_hosts(self):
         """XC-03: in its place, not beside it."""
-        self.assertEqual("['nova_xcell.weighers.cross_cell']", self.output_of(
-            base.ENABLED, textwrap.dedent('''
+        self.assertEqual(
+            "['nova_xcell.weighers.cross_cell']",
+            self.output_of(
+                base.ENABLED,
+                textwrap.dedent('''
                 from nova.scheduler import weights
                 print([found.__module__ for found in weights.all_weighers()
-                       if found.__name__ == 'CrossCellWeigher'])''')))
+                       if found.__name__ == 'CrossCellWeigher'])'''),
+            ),
+        )
 
     def test_placement_reads_the_switch_too(self):
-        process = self.run_python(textwrap.dedent('''
+        process = self.run_python(
+            textwrap.dedent('''
             import sys
             from oslo_config import cfg
             from placement import conf
@@ -88,18 +109,24 @@ class TestArming(base.ProcessTest):
             conf.register_opts(config)
             config(sys.argv[1:], project='placement')
             print(config.xcell.features)'''),
-            '--config-file', self.config_file(
-                base.ENABLED + '[placement_database]\nconnection = x\n'))
+            '--config-file',
+            self.config_file(
+                base.ENABLED + '[placement_database]\nconnection = x\n'
+            ),
+        )
         self.assertEqual("['all']", process.stdout.strip(), process.stderr)
 
     def test_two_configurations_in_one_process(self):
         """Nova parses a bare one first; that must not arm."""
-        process = self.run_python(textwrap.dedent('''
+        process = self.run_python(
+            textwrap.dedent('''
             import sys
             from oslo_config import cfg
             cfg.ConfigOpts()(sys.argv[1:])
             print('nova_xcell.loader' in sys.modules)'''),
-            '--config-file', self.config_file(base.ENABLED))
+            '--config-file',
+            self.config_file(base.ENABLED),
+        )
         self.assertEqual('False', process.stdout.strip(), process.stderr)
 
 
@@ -109,34 +136,48 @@ class TestRefusals(base.ProcessTest):
     def test_unknown_feature(self):
         self.assert_refused(
             self.run_service(base.ENABLED + 'features = teleport\n', SHOW),
-            'teleport', 'cross-cell-resize')
+            'teleport',
+            'cross-cell-resize',
+        )
 
     def test_misspelt_option(self):
         self.assert_refused(
             self.run_service(base.ENABLED + 'featurs = all\n', SHOW),
-            'featurs', 'nova.conf')
+            'featurs',
+            'nova.conf',
+        )
 
     def test_malformed_cell_weights(self):
-        self.assert_refused(self.run_service(
-            base.ENABLED + 'cell_weights = old:drained\n', SHOW),
-            'old:drained', 'draining')
+        self.assert_refused(
+            self.run_service(
+                base.ENABLED + 'cell_weights = old:drained\n', SHOW
+            ),
+            'old:drained',
+            'draining',
+        )
 
     def distribution(self, version):
         """Let the host's metadata show another version."""
         info = self.folder / ('nova-%s.dist-info' % version)
         info.mkdir()
         (info / 'METADATA').write_text(
-            'Metadata-Version: 2.1\nName: nova\nVersion: %s\n' % version)
+            'Metadata-Version: 2.1\nName: nova\nVersion: %s\n' % version
+        )
         return str(self.folder)
 
     def test_unsupported_release(self):
         for version in ('30.0.0', '35.0.0'):
             self.assert_refused(
-                self.run_service(base.ENABLED, SHOW,
-                                 path=self.distribution(version)),
-                'nova %s' % version, '31, 32, 33, 34')
-            os.rename(self.folder / ('nova-%s.dist-info' % version),
-                      self.folder / ('was-%s' % version))
+                self.run_service(
+                    base.ENABLED, SHOW, path=self.distribution(version)
+                ),
+                'nova %s' % version,
+                '31, 32, 33, 34',
+            )
+            os.rename(
+                self.folder / ('nova-%s.dist-info' % version),
+                self.folder / ('was-%s' % version),
+            )
 
     def test_missing_host(self):
         code = textwrap.dedent('''
@@ -149,9 +190,12 @@ class TestRefusals(base.ProcessTest):
             importlib.metadata.version = version''')
         self.assert_refused(
             self.run_python(
-                code + base.PARSE, '--config-file',
-                self.config_file(base.ENABLED)),
-            'nova is not installed')
+                code + base.PARSE,
+                '--config-file',
+                self.config_file(base.ENABLED),
+            ),
+            'nova is not installed',
+        )
 
     def test_changed_seam(self):
         code = textwrap.dedent('''
@@ -159,24 +203,34 @@ class TestRefusals(base.ProcessTest):
             cross_cell.CrossCellWeigher._weigh_object = lambda self: 0''')
         self.assert_refused(
             self.run_python(
-                code + base.PARSE, '--config-file',
-                self.config_file(base.ENABLED)),
-            'CrossCellWeigher._weigh_object', 'found (self)')
+                code + base.PARSE,
+                '--config-file',
+                self.config_file(base.ENABLED),
+            ),
+            'CrossCellWeigher._weigh_object',
+            'found (self)',
+        )
 
     def test_changed_seam_in_a_module_that_is_imported_later(self):
         package = self.folder / 'xcell_patch.py'
-        package.write_text(textwrap.dedent('''
+        package.write_text(
+            textwrap.dedent('''
             import wrapt
             def change(module):
                 module.claim_resources = lambda ctx: None
-            wrapt.register_post_import_hook(change, 'nova.scheduler.utils')'''
-        ))
+            wrapt.register_post_import_hook(change, 'nova.scheduler.utils')''')
+        )
         self.assert_refused(
             self.run_python(
-                'import xcell_patch' + base.PARSE +
-                'from nova.conductor import manager', '--config-file',
-                self.config_file(base.ENABLED), path=str(self.folder)),
-            'nova.scheduler.utils.claim_resources')
+                'import xcell_patch'
+                + base.PARSE
+                + 'from nova.conductor import manager',
+                '--config-file',
+                self.config_file(base.ENABLED),
+                path=str(self.folder),
+            ),
+            'nova.scheduler.utils.claim_resources',
+        )
 
     def test_plugin_missing_from_the_installation(self):
         code = '''
@@ -190,16 +244,28 @@ from nova_xcell import source
 source.XcellSourceDriver().open_source_from_opt_group(
     nova.conf.CONF, 'xcell')'''
         self.assert_refused(
-            self.run_service(base.ENABLED, code), "'gone'", 'reinstall')
+            self.run_service(base.ENABLED, code), "'gone'", 'reinstall'
+        )
 
     def test_real_service_does_not_start(self):
         """The console script of the host, not a stand-in for it."""
-        command = os.path.join(os.path.dirname(sys.executable),
-                               'nova-scheduler')
-        environ = {**os.environ, 'PYTHONWARNINGS': 'ignore',
-                   'OS_NOVA_DISABLE_EVENTLET_PATCHING': 'true'}
+        command = os.path.join(
+            os.path.dirname(sys.executable), 'nova-scheduler'
+        )
+        environ = {
+            **os.environ,
+            'PYTHONWARNINGS': 'ignore',
+            'OS_NOVA_DISABLE_EVENTLET_PATCHING': 'true',
+        }
         process = subprocess.run(
-            [command, '--config-file', self.config_file(
-                base.ENABLED + 'features = teleport\n')],
-            env=environ, capture_output=True, text=True, timeout=120)
+            [
+                command,
+                '--config-file',
+                self.config_file(base.ENABLED + 'features = teleport\n'),
+            ],
+            env=environ,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
         self.assert_refused(process, 'teleport')

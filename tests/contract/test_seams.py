@@ -14,30 +14,32 @@ from nova.policies import servers as host_policies
 from nova.scheduler.weights import cross_cell as host_weigher
 from nova.virt.libvirt import driver as host_driver
 
-from nova_xcell.policies import cross_cell as policies
 from nova_xcell import releases
 from nova_xcell import seams
+from nova_xcell.policies import cross_cell as policies
 from nova_xcell.tasks import cross_cell_migrate
 from nova_xcell.virt import libvirt_driver
 from nova_xcell.weighers import cross_cell
 
 
 class TestTable(unittest.TestCase):
-
     def test_every_seam_is_as_expected(self):
         self.assertEqual({}, seams.check_all(seams.SEAMS))
 
     def test_host_is_supported(self):
-        self.assertIn(releases.installed('nova'),
-                      releases.SUPPORTED['nova'][1])
-        self.assertIn(releases.installed('placement'),
-                      releases.SUPPORTED['placement'][1])
+        self.assertIn(
+            releases.installed('nova'), releases.SUPPORTED['nova'][1]
+        )
+        self.assertIn(
+            releases.installed('placement'), releases.SUPPORTED['placement'][1]
+        )
 
     def test_rows_are_complete(self):
         for seam in seams.SEAMS:
             with self.subTest(seam.path):
-                self.assertEqual(seam.kind == seams.REPLACED,
-                                 seam.plugin is not None)
+                self.assertEqual(
+                    seam.kind == seams.REPLACED, seam.plugin is not None
+                )
                 self.assertTrue(seam.services)
                 if seam.kind != seams.REPLACED:
                     self.assertIsNotNone(seam.signature)
@@ -45,8 +47,9 @@ class TestTable(unittest.TestCase):
     def test_replaced_classes_do_not_name_themselves_in_super(self):
         """One that does would find our subclass, and recurse for ever."""
         for owner in (host_weigher.CrossCellWeigher,):
-            self.assertNotIn('super(%s' % owner.__name__,
-                             inspect.getsource(owner))
+            self.assertNotIn(
+                'super(%s' % owner.__name__, inspect.getsource(owner)
+            )
 
 
 class TestOverrides(unittest.TestCase):
@@ -54,19 +57,28 @@ class TestOverrides(unittest.TestCase):
 
     def overridden(self, ours, host):
         for name, value in vars(ours).items():
-            if (inspect.isfunction(value) and name != '__init__' and
-                    hasattr(host, name)):
+            if (
+                inspect.isfunction(value)
+                and name != '__init__'
+                and hasattr(host, name)
+            ):
                 yield name
 
     def test_in_the_table(self):
         from nova.compute import manager as host_manager
 
         from nova_xcell.compute import manager
-        listed = {(seam.module, seam.attribute) for seam in seams.SEAMS
-                  if seam.kind == seams.OVERRIDDEN}
+
+        listed = {
+            (seam.module, seam.attribute)
+            for seam in seams.SEAMS
+            if seam.kind == seams.OVERRIDDEN
+        }
         for ours, host in (
-            (cross_cell_migrate.CrossCellMigrationTask,
-             host_tasks.CrossCellMigrationTask),
+            (
+                cross_cell_migrate.CrossCellMigrationTask,
+                host_tasks.CrossCellMigrationTask,
+            ),
             (cross_cell.CrossCellWeigher, host_weigher.CrossCellWeigher),
             (libvirt_driver.LibvirtDriver, host_driver.LibvirtDriver),
             (manager.ComputeManager, host_manager.ComputeManager),
@@ -75,36 +87,48 @@ class TestOverrides(unittest.TestCase):
                 with self.subTest(name):
                     self.assertIn(
                         (host.__module__, '%s.%s' % (host.__name__, name)),
-                        listed)
+                        listed,
+                    )
                     self.assertEqual(
                         seams.spell_signature(getattr(host, name)),
-                        seams.spell_signature(getattr(ours, name)))
+                        seams.spell_signature(getattr(ours, name)),
+                    )
 
     def test_host_driver_has_no_such_method_yet(self):
         self.assertFalse(
-            hasattr(host_driver.LibvirtDriver, 'can_connect_volume'))
+            hasattr(host_driver.LibvirtDriver, 'can_connect_volume')
+        )
 
 
 class TestTasksModule(unittest.TestCase):
-
     def test_has_all_that_the_host_looks_up_in_it(self):
         tree = ast.parse(inspect.getsource(migrate))
-        used = {node.attr for node in ast.walk(tree)
-                if isinstance(node, ast.Attribute) and
-                isinstance(node.value, ast.Name) and
-                node.value.id == 'cross_cell_migrate'}
+        used = {
+            node.attr
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == 'cross_cell_migrate'
+        }
         self.assertEqual({'CrossCellMigrationTask'}, used)
         for name in used:
-            self.assertTrue(issubclass(getattr(cross_cell_migrate, name),
-                                       getattr(host_tasks, name)))
+            self.assertTrue(
+                issubclass(
+                    getattr(cross_cell_migrate, name),
+                    getattr(host_tasks, name),
+                )
+            )
 
 
 class TestPolicy(unittest.TestCase):
     """XC-01: the rule of the host stands, ours only explains it."""
 
     def test_same_rule_as_the_host(self):
-        (host,) = [rule for rule in host_policies.rules
-                   if rule.name == policies.CROSS_CELL_RESIZE]
+        (host,) = [
+            rule
+            for rule in host_policies.rules
+            if rule.name == policies.CROSS_CELL_RESIZE
+        ]
         (ours,) = policies.list_rules()
         self.assertEqual(host_policies.CROSS_CELL_RESIZE, ours.name)
         self.assertEqual('!', ours.check_str)

@@ -26,10 +26,13 @@ def main() -> int:
     """
     parser = argparse.ArgumentParser(
         prog='python -m tests.demo',
-        description='Move servers between two cells of a real Nova.')
+        description='Move servers between two cells of a real Nova.',
+    )
     parser.add_argument(
-        '--plain', action='store_true',
-        help='leave the plug-ins off, to see what plain Nova does')
+        '--plain',
+        action='store_true',
+        help='leave the plug-ins off, to see what plain Nova does',
+    )
     plain = parser.parse_args().plain
     _flip_switch(plain)
     _be_quiet()
@@ -38,8 +41,10 @@ def main() -> int:
     if plain:
         print("The operator's switch is off: this is plain Nova")
     else:
-        print("The operator's switch, from the environment: " + ' '.join(
-            f'{name}={os.environ.get(name)}' for name in SWITCH))
+        print(
+            "The operator's switch, from the environment: "
+            + ' '.join(f'{name}={os.environ.get(name)}' for name in SWITCH)
+        )
     print('Starting Nova and Placement', flush=True)
 
     # Only now: Nova must find the switch when it parses its config. This
@@ -75,8 +80,10 @@ def _be_quiet() -> None:
 
 
 def _show(exc_info: tuple) -> None:
-    print(f'The demonstration broke off: {exc_info[0].__name__}: '
-          f'{exc_info[1]}', file=sys.stderr)
+    print(
+        f'The demonstration broke off: {exc_info[0].__name__}: {exc_info[1]}',
+        file=sys.stderr,
+    )
 
 
 if __name__ == '__main__':

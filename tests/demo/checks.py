@@ -28,8 +28,9 @@ class Checks:
         :param seen: what is
         :returns: whether the claim holds
         """
-        return self.empty(claim, [] if wanted == seen else [
-            f'wanted {wanted}, saw {seen}'])
+        return self.empty(
+            claim, [] if wanted == seen else [f'wanted {wanted}, saw {seen}']
+        )
 
     def empty(self, claim: str, problems: list[str]) -> bool:
         """Look at a claim that fails with every problem given.
@@ -54,6 +55,7 @@ class Checks:
         lines = []
         for check in self.done:
             lines.append(
-                f'  {"FAIL" if check.problems else "ok  "}  {check.claim}')
+                f'  {"FAIL" if check.problems else "ok  "}  {check.claim}'
+            )
             lines.extend(f'          {problem}' for problem in check.problems)
         return lines

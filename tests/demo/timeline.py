@@ -43,8 +43,10 @@ class Timeline:
         :param server: the name of the server it happens to
         """
         cell = (self.cloud.cell_of(host) or '') if host else ''
-        line = (f'{time.monotonic() - self._start:5.1f}s  {step:<34} '
-                f'{cell:<6} {host:<6} {server}')
+        line = (
+            f'{time.monotonic() - self._start:5.1f}s  {step:<34} '
+            f'{cell:<6} {host:<6} {server}'
+        )
         print(line.rstrip(), flush=True)
 
     def look(self, step: str, server: dict[str, Any], host: str = '') -> None:
@@ -58,8 +60,9 @@ class Timeline:
             self._names[server['id']] = server['name']
             self._step(step, server['id'], host)
 
-    def on_notification(self, publisher: str, event: str,
-                        payload: dict[str, Any]) -> None:
+    def on_notification(
+        self, publisher: str, event: str, payload: dict[str, Any]
+    ) -> None:
         """Take a versioned notification.
 
         :param publisher: `service:host`
@@ -87,14 +90,18 @@ class Timeline:
         """
         with self._lock:
             for server, seen in self._last.items():
-                if any(attachment.volume == volume
-                       for attachment in seen.attachments.values()):
+                if any(
+                    attachment.volume == volume
+                    for attachment in seen.attachments.values()
+                ):
                     hosts = self.tried.setdefault(self._names[server], {})
-                    hosts[host] = ('reaches the volume' if answer else
-                                   'cannot reach the volume')
+                    hosts[host] = (
+                        'reaches the volume'
+                        if answer
+                        else 'cannot reach the volume'
+                    )
                     word = 'yes' if answer else 'NO'
-                    self._step(f'can_connect_volume says {word}', server,
-                               host)
+                    self._step(f'can_connect_volume says {word}', server, host)
 
     def _step(self, step: str, server: str, host: str) -> None:
         # Runs inside the services: whatever fails here must not fail there.

@@ -10,9 +10,6 @@ OS_XCELL__DRIVER=nova_xcell) before Nova is imported.
 
 from __future__ import annotations
 
-# First of all, because importing it decides on monkey patching.
-import nova.tests.functional  # noqa: F401  isort: skip
-
 from collections.abc import Iterator
 import contextlib
 import os
@@ -21,11 +18,14 @@ from typing import Any
 
 from oslo_utils import uuidutils
 
-import nova.conf
 from nova import context as nova_context
+import nova.conf
 from nova.policies import base as base_policies
 from nova.policies import servers as servers_policies
 from nova.tests import fixtures as nova_fixtures
+
+# First of all, because importing it decides on monkey patching.
+import nova.tests.functional
 from nova.tests.functional import integrated_helpers
 
 from tests.embedded import driver
@@ -58,8 +58,9 @@ class Cinder(nova_fixtures.CinderFixture):
         self.bootable[volume_id] = image
         return volume_id
 
-    def fake_get(self, context: Any, volume_id: str,
-                 microversion: str | None = None) -> dict[str, Any]:
+    def fake_get(
+        self, context: Any, volume_id: str, microversion: str | None = None
+    ) -> dict[str, Any]:
         """Describe a volume; it exists once it is asked for.
 
         :param context: request context
@@ -69,13 +70,16 @@ class Cinder(nova_fixtures.CinderFixture):
         """
         volume = super().fake_get(context, volume_id, microversion)
         if volume_id in self.bootable:
-            volume.update(bootable=True, volume_image_metadata={
-                'image_id': self.bootable[volume_id]})
+            volume.update(
+                bootable=True,
+                volume_image_metadata={'image_id': self.bootable[volume_id]},
+            )
         return volume
 
 
-class TwoCellCloud(faults.FaultsMixin,
-                   integrated_helpers.ProviderUsageBaseTestCase):
+class TwoCellCloud(
+    faults.FaultsMixin, integrated_helpers.ProviderUsageBaseTestCase
+):
     """Base class of tests that need a cloud with several cells.
 
     A subclass may set `HOSTS`. Hosts are preferred in the order of the
@@ -84,7 +88,9 @@ class TwoCellCloud(faults.FaultsMixin,
 
     #: Cell name -> its compute hosts; cell1, cell2 and so on.
     HOSTS: dict[str, tuple[str, ...]] = {
-        'cell1': ('host1',), 'cell2': ('host2', 'host3')}
+        'cell1': ('host1',),
+        'cell2': ('host2', 'host3'),
+    }
 
     compute_driver = 'fake.StoragePathFakeDriver'
 
@@ -92,8 +98,10 @@ class TwoCellCloud(faults.FaultsMixin,
         """Start the control services and every host of `HOSTS`."""
         self.NUMBER_OF_CELLS = len(self.HOSTS)
         # Nova loads drivers by name from its own package only.
-        self.stub_out('nova.virt.fake.StoragePathFakeDriver',
-                      driver.StoragePathFakeDriver)
+        self.stub_out(
+            'nova.virt.fake.StoragePathFakeDriver',
+            driver.StoragePathFakeDriver,
+        )
         # The fixtures look for the file beside the package; an installed
         # Nova has it in the environment's etc.
         paste = os.path.join(sys.prefix, 'etc', 'nova', 'api-paste.ini')
@@ -102,13 +110,15 @@ class TwoCellCloud(faults.FaultsMixin,
         super().setUp()
         self.cinder = self.useFixture(Cinder(self))
         self.policy.set_rules(
-            {servers_policies.CROSS_CELL_RESIZE:
-             base_policies.RULE_ADMIN_API}, overwrite=False)
+            {servers_policies.CROSS_CELL_RESIZE: base_policies.RULE_ADMIN_API},
+            overwrite=False,
+        )
         self.flags(rpc_response_timeout=10, long_rpc_timeout=60)
         self.ports: dict[str, list[str]] = {}
         for cell, hosts in self.HOSTS.items():
             self._aggregate = self._create_aggregate(
-                cell, availability_zone=cell)
+                cell, availability_zone=cell
+            )
             for host in hosts:
                 self.start_host(host, cell)
 
@@ -122,9 +132,10 @@ class TwoCellCloud(faults.FaultsMixin,
             # Added to what is configured, as an operator would, so that a
             # list which a config source brings stays in force.
             self.flags(
-                weight_classes=CONF.filter_scheduler.weight_classes + [
-                    'tests.embedded.weigher.HostOrderWeigher'],
-                group='filter_scheduler')
+                weight_classes=CONF.filter_scheduler.weight_classes
+                + ['tests.embedded.weigher.HostOrderWeigher'],
+                group='filter_scheduler',
+            )
         return super().start_service(name, *args, **kwargs)
 
     def start_host(self, host: str, cell: str) -> Any:
@@ -141,7 +152,8 @@ class TwoCellCloud(faults.FaultsMixin,
         if isinstance(compute.manager.driver, driver.StoragePathFakeDriver):
             compute.manager.driver.observer = self.on_volume_check
         self.admin_api.post_aggregate_action(
-            self._aggregate, {'add_host': {'host': host}})
+            self._aggregate, {'add_host': {'host': host}}
+        )
         return compute
 
     def on_volume_check(self, host: str, volume_id: str, answer: bool) -> None:
@@ -162,8 +174,8 @@ class TwoCellCloud(faults.FaultsMixin,
         :returns: context manager, yielding the context
         """
         with nova_context.target_cell(
-                nova_context.get_admin_context(),
-                self.cell_mappings[cell]) as context:
+            nova_context.get_admin_context(), self.cell_mappings[cell]
+        ) as context:
             yield context
 
     def cell_of(self, host: str) -> str | None:
@@ -181,13 +193,20 @@ class TwoCellCloud(faults.FaultsMixin,
         :param server: the server
         :returns: volume ids
         """
-        return [volume['volumeId']
-                for volume in self.api.get_server_volumes(server['id'])]
+        return [
+            volume['volumeId']
+            for volume in self.api.get_server_volumes(server['id'])
+        ]
 
     # What a user does.
 
-    def create_server(self, name: str = 'server', volume_backed: bool = False,
-                      data_volume: bool = False, port: bool = True) -> Server:
+    def create_server(
+        self,
+        name: str = 'server',
+        volume_backed: bool = False,
+        data_volume: bool = False,
+        port: bool = True,
+    ) -> Server:
         """Boot a server and wait until it is ACTIVE.
 
         :param name: its name
@@ -200,15 +219,23 @@ class TwoCellCloud(faults.FaultsMixin,
         if port:
             ports.append(self.neutron.create_port({'port': {}})['port']['id'])
         request = self._build_server(
-            name=name, flavor_id=self.api.get_flavors()[0]['id'],
+            name=name,
+            flavor_id=self.api.get_flavors()[0]['id'],
             networks=[{'port': ports[0], 'tag': 'private'}]
-            if port else 'none')
+            if port
+            else 'none',
+        )
         devices = [self._root(request, volume_backed)]
         if data_volume:
-            devices.append({
-                'boot_index': -1, 'uuid': uuidutils.generate_uuid(),
-                'source_type': 'volume', 'destination_type': 'volume',
-                'tag': 'data'})
+            devices.append(
+                {
+                    'boot_index': -1,
+                    'uuid': uuidutils.generate_uuid(),
+                    'source_type': 'volume',
+                    'destination_type': 'volume',
+                    'tag': 'data',
+                }
+            )
         request['block_device_mapping_v2'] = devices
         server = self.api.post_server({'server': request})
         self.ports[server['id']] = ports
@@ -267,7 +294,8 @@ class TwoCellCloud(faults.FaultsMixin,
         :returns: the server as it then is
         """
         return self._wait_for(
-            server, lambda seen: self.assertIn(seen['status'], statuses))
+            server, lambda seen: self.assertIn(seen['status'], statuses)
+        )
 
     def wait_for_rest(self, server: Server) -> Server:
         """Wait until no task is running on a server.
@@ -275,11 +303,16 @@ class TwoCellCloud(faults.FaultsMixin,
         :param server: the server
         :returns: the server as it then is
         """
-        return self._wait_for(server, lambda seen: self.assertIsNone(
-            seen['OS-EXT-STS:task_state'], seen['status']))
+        return self._wait_for(
+            server,
+            lambda seen: self.assertIsNone(
+                seen['OS-EXT-STS:task_state'], seen['status']
+            ),
+        )
 
-    def wait_for_no_leak(self, server: Server,
-                         upkeep: bool = False) -> list[str]:
+    def wait_for_no_leak(
+        self, server: Server, upkeep: bool = False
+    ) -> list[str]:
         """Wait until a server holds what it should and nothing else.
 
         :param server: the server
@@ -312,25 +345,36 @@ class TwoCellCloud(faults.FaultsMixin,
     def _decide(self, server: Server, decision: str) -> Server:
         """Confirm or revert a resize and wait for all of it."""
         end = f'instance.resize_{decision}.end'
-        before = sum(1 for sent in self.notifier.versioned_notifications
-                     if sent['event_type'] == end)
-        self.api.post_server_action(
-            server['id'], {f'{decision}Resize': None})
+        before = sum(
+            1
+            for sent in self.notifier.versioned_notifications
+            if sent['event_type'] == end
+        )
+        self.api.post_server_action(server['id'], {f'{decision}Resize': None})
         # A source's record counts as ACTIVE while it is still reverting.
         self.wait_for_status(server, *SETTLED)
         server = self.wait_for_rest(server)
         if server['status'] != 'ERROR':
             # The conductor tidies up after the server is at rest.
             self.notifier.wait_for_versioned_notifications(
-                end, n_events=before + 1)
+                end, n_events=before + 1
+            )
         return server
 
     def _root(self, request: Server, volume_backed: bool) -> dict[str, Any]:
         """Describe the root disk and take the image out where unneeded."""
-        device = {'boot_index': 0, 'uuid': request['imageRef'],
-                  'source_type': 'image', 'destination_type': 'local'}
+        device = {
+            'boot_index': 0,
+            'uuid': request['imageRef'],
+            'source_type': 'image',
+            'destination_type': 'local',
+        }
         if volume_backed:
             volume_id = self.cinder.create_bootable(request.pop('imageRef'))
-            device.update(uuid=volume_id, source_type='volume',
-                          destination_type='volume', tag='root')
+            device.update(
+                uuid=volume_id,
+                source_type='volume',
+                destination_type='volume',
+                tag='root',
+            )
         return device

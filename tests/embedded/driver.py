@@ -26,8 +26,11 @@ def volume_id_of(connection_info: dict[str, Any]) -> str | None:
     :returns: the volume's id, None when the info does not say
     """
     data = connection_info.get('data') or {}
-    return (data.get('volume_id') or connection_info.get('volume_id') or
-            connection_info.get('serial'))
+    return (
+        data.get('volume_id')
+        or connection_info.get('volume_id')
+        or connection_info.get('serial')
+    )
 
 
 class StoragePathFakeDriver(fake.MediumFakeDriver):
@@ -38,9 +41,9 @@ class StoragePathFakeDriver(fake.MediumFakeDriver):
         self.unreachable: set[str] = set()
         self.observer: VolumeCheckObserver | None = None
 
-    def can_connect_volume(self, context: Any,
-                           connection_info: dict[str, Any],
-                           instance: Any) -> bool:
+    def can_connect_volume(
+        self, context: Any, connection_info: dict[str, Any], instance: Any
+    ) -> bool:
         """Say whether this host could connect a volume.
 
         :param context: request context
@@ -54,9 +57,14 @@ class StoragePathFakeDriver(fake.MediumFakeDriver):
             self.observer(self._host, volume_id or 'unknown', answer)
         return answer
 
-    def spawn(self, context: Any, instance: Any, *args: Any,
-              block_device_info: dict[str, Any] | None = None,
-              **kwargs: Any) -> None:
+    def spawn(
+        self,
+        context: Any,
+        instance: Any,
+        *args: Any,
+        block_device_info: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
         """Start a guest, connecting its volumes first.
 
         :param context: request context
@@ -67,11 +75,21 @@ class StoragePathFakeDriver(fake.MediumFakeDriver):
         info = block_device_info or {}
         for mapping in info.get('block_device_mapping') or ():
             self._connect(mapping['connection_info'])
-        super().spawn(context, instance, *args,
-                      block_device_info=block_device_info, **kwargs)
+        super().spawn(
+            context,
+            instance,
+            *args,
+            block_device_info=block_device_info,
+            **kwargs,
+        )
 
-    def attach_volume(self, context: Any, connection_info: dict[str, Any],
-                      *args: Any, **kwargs: Any) -> None:
+    def attach_volume(
+        self,
+        context: Any,
+        connection_info: dict[str, Any],
+        *args: Any,
+        **kwargs: Any,
+    ) -> None:
         """Attach a volume to a running guest.
 
         :param context: request context

@@ -17,9 +17,9 @@ import fixtures
 from neutronclient.common import exceptions as neutron_exceptions
 import oslo_messaging
 
+from nova import exception
 from nova.compute import resource_tracker
 from nova.compute import rpcapi
-from nova import exception
 
 
 class FaultsMixin:
@@ -38,29 +38,40 @@ class FaultsMixin:
 
         :param host: the compute host
         """
+
         def refuse(original: Callable, port_id: str, body: dict) -> Any:
             if self._is_broken('binding', body['binding']['host']):
                 raise neutron_exceptions.NeutronClientException(
-                    status_code=500, message='no agent on that host')
+                    status_code=500, message='no agent on that host'
+                )
             return original(port_id, body)
 
-        self._break('binding', host, self.neutron, 'create_port_binding',
-                    refuse)
+        self._break(
+            'binding', host, self.neutron, 'create_port_binding', refuse
+        )
 
     def refuse_claim(self, host: str) -> None:
         """Let the resource tracker of a host refuse a resize claim.
 
         :param host: the compute host
         """
-        def refuse(original: Callable, tracker: Any, *args: Any,
-                   **kwargs: Any) -> Any:
+
+        def refuse(
+            original: Callable, tracker: Any, *args: Any, **kwargs: Any
+        ) -> Any:
             if self._is_broken('claim', tracker.host):
                 raise exception.ComputeResourcesUnavailable(
-                    reason='the host is full')
+                    reason='the host is full'
+                )
             return original(tracker, *args, **kwargs)
 
-        self._break('claim', host, resource_tracker.ResourceTracker,
-                    'resize_claim', refuse)
+        self._break(
+            'claim',
+            host,
+            resource_tracker.ResourceTracker,
+            'resize_claim',
+            refuse,
+        )
 
     def time_out_prep(self, host: str, after_work: bool) -> None:
         """Let the call that prepares a destination host time out.
@@ -81,8 +92,13 @@ class FaultsMixin:
                 raise oslo_messaging.MessagingTimeout()
             return answer
 
-        self._break(key, host, rpcapi.ComputeAPI,
-                    'prep_snapshot_based_resize_at_dest', time_out)
+        self._break(
+            key,
+            host,
+            rpcapi.ComputeAPI,
+            'prep_snapshot_based_resize_at_dest',
+            time_out,
+        )
 
     def mend(self) -> None:
         """Take back every fault."""
@@ -96,8 +112,9 @@ class FaultsMixin:
     def _is_broken(self, key: str, host: str) -> bool:
         return host in self._broken().get(key, ())
 
-    def _break(self, key: str, host: str, owner: Any, name: str,
-               replacement: Callable) -> None:
+    def _break(
+        self, key: str, host: str, owner: Any, name: str, replacement: Callable
+    ) -> None:
         hosts = self._broken().setdefault(key, set())
         wrapped = self.__dict__.setdefault('_broken_seams', set())
         hosts.add(host)

@@ -16,9 +16,18 @@ from tests.embedded.snapshots import short
 from tests.embedded.snapshots import Snapshot
 
 #: Where a migration record may end.
-TERMINAL = frozenset((
-    'accepted', 'cancelled', 'completed', 'confirmed', 'done', 'error',
-    'failed', 'reverted'))
+TERMINAL = frozenset(
+    (
+        'accepted',
+        'cancelled',
+        'completed',
+        'confirmed',
+        'done',
+        'error',
+        'failed',
+        'reverted',
+    )
+)
 
 #: The vm_state behind VERIFY_RESIZE and what its migration says then, in
 #: the cell where the server is and in the one that it came from.
@@ -36,11 +45,20 @@ def leaks(snapshot: Snapshot) -> list[str]:
     # Where the server was: it may keep a way back until the user decides.
     origin = pending.source if pending else None
     found: list[str] = []
-    for check in (_records, _moves, _allocations, _bindings, _attachments,
-                  _claims, _guests):
+    for check in (
+        _records,
+        _moves,
+        _allocations,
+        _bindings,
+        _attachments,
+        _claims,
+        _guests,
+    ):
         found.extend(check(snapshot, home, pending, origin))
-    found.extend(f'temporary snapshot {short(image)} is still in Glance'
-                 for image in snapshot.images)
+    found.extend(
+        f'temporary snapshot {short(image)} is still in Glance'
+        for image in snapshot.images
+    )
     return found
 
 
@@ -49,52 +67,81 @@ def _pending(snapshot: Snapshot) -> Move | None:
     home = snapshot.home
     if home is None or home.vm_state != RESIZED:
         return None
-    finished = [move for move in snapshot.moves.get(snapshot.mapping, ())
-                if move.status == FINISHED]
+    finished = [
+        move
+        for move in snapshot.moves.get(snapshot.mapping, ())
+        if move.status == FINISHED
+    ]
     return finished[-1] if finished else None
 
 
-def _records(snapshot: Snapshot, home: Record | None, pending: Move | None,
-             origin: str | None) -> Iterator[str]:
-    visible = [cell for cell, record in snapshot.records.items()
-               if not record.hidden]
+def _records(
+    snapshot: Snapshot,
+    home: Record | None,
+    pending: Move | None,
+    origin: str | None,
+) -> Iterator[str]:
+    visible = [
+        cell for cell, record in snapshot.records.items() if not record.hidden
+    ]
     if not snapshot.records:
         return
     if visible != [snapshot.mapping]:
-        yield (f'visible records in {visible or "no cell"}, '
-               f'the mapping points at {snapshot.mapping}')
+        yield (
+            f'visible records in {visible or "no cell"}, '
+            f'the mapping points at {snapshot.mapping}'
+        )
     for cell, record in snapshot.records.items():
         if cell != snapshot.mapping and not (
-                pending and record.hidden and record.host == origin):
+            pending and record.hidden and record.host == origin
+        ):
             yield f'leftover record in {cell}, host {record.host}'
         if record.task_state is not None and cell == snapshot.mapping:
             yield f'record in {cell} is stuck in task {record.task_state}'
 
 
-def _moves(snapshot: Snapshot, home: Record | None, pending: Move | None,
-           origin: str | None) -> Iterator[str]:
+def _moves(
+    snapshot: Snapshot,
+    home: Record | None,
+    pending: Move | None,
+    origin: str | None,
+) -> Iterator[str]:
     if home and home.vm_state == RESIZED and not pending:
         yield 'the server waits for confirm, but no migration is finished'
     for cell, moves in snapshot.moves.items():
         for move in moves:
-            waiting = pending and move.uuid == pending.uuid and (
-                move.status == (
-                    FINISHED if cell == snapshot.mapping else LEFT))
+            waiting = (
+                pending
+                and move.uuid == pending.uuid
+                and (
+                    move.status
+                    == (FINISHED if cell == snapshot.mapping else LEFT)
+                )
+            )
             if move.status not in TERMINAL and not waiting:
-                yield (f'migration {short(move.uuid)} in {cell} is '
-                       f'left in status {move.status}')
+                yield (
+                    f'migration {short(move.uuid)} in {cell} is '
+                    f'left in status {move.status}'
+                )
 
 
-def _allocations(snapshot: Snapshot, home: Record | None,
-                 pending: Move | None, origin: str | None) -> Iterator[str]:
+def _allocations(
+    snapshot: Snapshot,
+    home: Record | None,
+    pending: Move | None,
+    origin: str | None,
+) -> Iterator[str]:
     wanted = {}
     if home and home.node:
         wanted[snapshot.server] = {home.node}
     if pending:
         wanted[pending.uuid] = {origin}
     for consumer in {**wanted, **snapshot.allocations}:
-        who = 'server' if consumer == snapshot.server else (
-            f'migration {short(consumer)}')
+        who = (
+            'server'
+            if consumer == snapshot.server
+            else (f'migration {short(consumer)}')
+        )
         held = set(snapshot.allocations.get(consumer, ()))
         for provider in sorted(held - wanted.get(consumer, set())):
             yield f'leftover allocation of the {who} on {provider}'
@@ -102,23 +149,35 @@ def _allocations(snapshot: Snapshot, home: Record | None,
             yield f'missing allocation of the {who} on {provider}'
 
 
-def _bindings(snapshot: Snapshot, home: Record | None, pending: Move | None,
-              origin: str | None) -> Iterator[str]:
+def _bindings(
+    snapshot: Snapshot,
+    home: Record | None,
+    pending: Move | None,
+    origin: str | None,
+) -> Iterator[str]:
     for port, hosts in snapshot.bindings.items():
         for host, status in hosts.items():
             if home and host == home.host:
                 if status != 'ACTIVE':
-                    yield (f'binding of port {short(port)} is {status} '
-                           f'on {host}, where the server is')
+                    yield (
+                        f'binding of port {short(port)} is {status} '
+                        f'on {host}, where the server is'
+                    )
             elif not (pending and host == origin and status == 'INACTIVE'):
-                yield (f'leftover binding of port {short(port)} '
-                       f'on {host}: {status}')
+                yield (
+                    f'leftover binding of port {short(port)} '
+                    f'on {host}: {status}'
+                )
         if home and home.host and home.host not in hosts:
             yield f'port {short(port)} is not bound on {home.host}'
 
 
-def _attachments(snapshot: Snapshot, home: Record | None,
-                 pending: Move | None, origin: str | None) -> Iterator[str]:
+def _attachments(
+    snapshot: Snapshot,
+    home: Record | None,
+    pending: Move | None,
+    origin: str | None,
+) -> Iterator[str]:
     current = dict(home.volumes) if home else {}
     # The way back: what the hidden record keeps must be there, unconnected.
     reserved = {}
@@ -138,22 +197,33 @@ def _attachments(snapshot: Snapshot, home: Record | None,
             yield f'leftover {what} for {host or "no host"}'
     for volume, key in [*current.items(), *reserved.items()]:
         if key not in snapshot.attachments:
-            yield (f'volume {short(volume)} points at attachment '
-                   f'{short(key or "none")}, which Cinder does not have')
+            yield (
+                f'volume {short(volume)} points at attachment '
+                f'{short(key or "none")}, which Cinder does not have'
+            )
 
 
-def _claims(snapshot: Snapshot, home: Record | None, pending: Move | None,
-            origin: str | None) -> Iterator[str]:
+def _claims(
+    snapshot: Snapshot,
+    home: Record | None,
+    pending: Move | None,
+    origin: str | None,
+) -> Iterator[str]:
     for host, kinds in snapshot.claims.items():
         if not (home and host == home.host) and not (
-                pending and host == origin):
+            pending and host == origin
+        ):
             yield f'leftover claim on {host}: {", ".join(kinds)}'
     if home and home.host and home.host not in snapshot.claims:
         yield f'{home.host} does not count the server it has'
 
 
-def _guests(snapshot: Snapshot, home: Record | None, pending: Move | None,
-            origin: str | None) -> Iterator[str]:
+def _guests(
+    snapshot: Snapshot,
+    home: Record | None,
+    pending: Move | None,
+    origin: str | None,
+) -> Iterator[str]:
     where = home.host if home else None
     # Within a cell the old guest is the way back; to another cell it is not.
     old = origin if len(snapshot.records) == 1 else None

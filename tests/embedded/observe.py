@@ -46,8 +46,9 @@ def snapshot(cloud: Any, server_id: str) -> Snapshot:
             found = _moves(context, server_id)
         if found:
             moves[cell] = found
-        consumers.extend(move.uuid for move in found
-                         if move.uuid not in consumers)
+        consumers.extend(
+            move.uuid for move in found if move.uuid not in consumers
+        )
     return Snapshot(
         server=server_id,
         mapping=_mapping(server_id),
@@ -59,41 +60,65 @@ def snapshot(cloud: Any, server_id: str) -> Snapshot:
         images=_images(cloud, server_id),
         claims=_claims(cloud, server_id),
         guests=tuple(
-            host for host, compute in _computes(cloud)
-            if server_id in compute.manager.driver.list_instance_uuids()),
-        vcpus={host: node.vcpus_used for host, compute in _computes(cloud)
-               for node in compute.manager.rt.compute_nodes.values()})
+            host
+            for host, compute in _computes(cloud)
+            if server_id in compute.manager.driver.list_instance_uuids()
+        ),
+        vcpus={
+            host: node.vcpus_used
+            for host, compute in _computes(cloud)
+            for node in compute.manager.rt.compute_nodes.values()
+        },
+    )
 
 
 def _record(context: Any, server_id: str) -> Record | None:
     try:
         instance = objects.Instance.get_by_uuid(
-            context, server_id, expected_attrs=[])
+            context, server_id, expected_attrs=[]
+        )
     except exception.InstanceNotFound:
         return None
     devices = objects.BlockDeviceMappingList.get_by_instance_uuid(
-        context, server_id)
+        context, server_id
+    )
     return Record(
-        host=instance.host, node=instance.node, hidden=instance.hidden,
-        vm_state=instance.vm_state, task_state=instance.task_state,
-        volumes={device.volume_id: device.attachment_id
-                 for device in devices if device.is_volume})
+        host=instance.host,
+        node=instance.node,
+        hidden=instance.hidden,
+        vm_state=instance.vm_state,
+        task_state=instance.task_state,
+        volumes={
+            device.volume_id: device.attachment_id
+            for device in devices
+            if device.is_volume
+        },
+    )
 
 
 def _moves(context: Any, server_id: str) -> tuple[Move, ...]:
     migrations = objects.MigrationList.get_by_filters(
-        context, {'instance_uuid': server_id},
-        sort_keys=['id'], sort_dirs=['asc'])
+        context,
+        {'instance_uuid': server_id},
+        sort_keys=['id'],
+        sort_dirs=['asc'],
+    )
     return tuple(
-        Move(uuid=migration.uuid, status=migration.status,
-             source=migration.source_compute, dest=migration.dest_compute)
-        for migration in migrations)
+        Move(
+            uuid=migration.uuid,
+            status=migration.status,
+            source=migration.source_compute,
+            dest=migration.dest_compute,
+        )
+        for migration in migrations
+    )
 
 
 def _mapping(server_id: str) -> str | None:
     try:
         mapping = objects.InstanceMapping.get_by_instance_uuid(
-            nova_context.get_admin_context(), server_id)
+            nova_context.get_admin_context(), server_id
+        )
     except exception.InstanceMappingNotFound:
         return None
     return mapping.cell_mapping.name if mapping.cell_mapping else None
@@ -103,45 +128,61 @@ def _allocations(cloud: Any, consumers: list[str]) -> dict[str, Any]:
     held = {}
     names: dict[str, str] = {}
     for consumer in consumers:
-        found = cloud.placement.get(
-            f'/allocations/{consumer}').body['allocations']
+        found = cloud.placement.get(f'/allocations/{consumer}').body[
+            'allocations'
+        ]
         if found and not names:
-            names = {provider['uuid']: provider['name']
-                     for provider in cloud.placement.get(
-                         '/resource_providers').body['resource_providers']}
+            names = {
+                provider['uuid']: provider['name']
+                for provider in cloud.placement.get(
+                    '/resource_providers'
+                ).body['resource_providers']
+            }
         if found:
             held[consumer] = {
                 names[provider]: dict(allocation['resources'])
-                for provider, allocation in found.items()}
+                for provider, allocation in found.items()
+            }
     return held
 
 
 def _bindings(cloud: Any, server_id: str) -> dict[str, dict[str, str]]:
     # A port that was taken from the server may have kept its bindings.
     ports = set(cloud.ports.get(server_id, ()))
-    ports.update(port['id'] for port in list(cloud.neutron._ports.values())
-                 if port.get('device_id') == server_id)
-    return {port: {host: binding['status'] for host, binding
-                   in list(cloud.neutron._port_bindings[port].items())}
-            for port in sorted(ports)}
+    ports.update(
+        port['id']
+        for port in list(cloud.neutron._ports.values())
+        if port.get('device_id') == server_id
+    )
+    return {
+        port: {
+            host: binding['status']
+            for host, binding in list(
+                cloud.neutron._port_bindings[port].items()
+            )
+        }
+        for port in sorted(ports)
+    }
 
 
 def _attachments(cloud: Any, server_id: str) -> dict[str, Attachment]:
     found = {}
-    for volume, attachments in list(
-            cloud.cinder.volume_to_attachment.items()):
+    for volume, attachments in list(cloud.cinder.volume_to_attachment.items()):
         for key, attachment in list(attachments.items()):
             if attachment['instance_uuid'] == server_id:
                 found[key] = Attachment(
-                    volume, (attachment['connector'] or {}).get('host'))
+                    volume, (attachment['connector'] or {}).get('host')
+                )
     return found
 
 
 def _images(cloud: Any, server_id: str) -> tuple[str, ...]:
     return tuple(
-        key for key, image in list(cloud.glance.images.items())
-        if image.get('properties', {}).get('instance_uuid') == server_id and
-        image['name'].endswith(TEMPORARY_IMAGE_SUFFIX))
+        key
+        for key, image in list(cloud.glance.images.items())
+        if image.get('properties', {}).get('instance_uuid') == server_id
+        and image['name'].endswith(TEMPORARY_IMAGE_SUFFIX)
+    )
 
 
 def _claims(cloud: Any, server_id: str) -> dict[str, tuple[str, ...]]:

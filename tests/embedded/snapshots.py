@@ -6,12 +6,22 @@ Knows nothing of Nova: `observe` fills these in, `invariants` judges them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
 
 #: The first words of what `Snapshot.facts` names, in reading order.
-KINDS = ('mapping', 'record', 'migration', 'allocation', 'binding',
-         'attachment', 'snapshot', 'claim', 'guest')
+KINDS = (
+    'mapping',
+    'record',
+    'migration',
+    'allocation',
+    'binding',
+    'attachment',
+    'snapshot',
+    'claim',
+    'guest',
+)
 
 #: Resource class -> amount.
 Resources = Mapping[str, int]
@@ -86,37 +96,59 @@ class Snapshot:
         :returns: one line per thing that exists, by a name that stays the
             same from snapshot to snapshot
         """
-        facts = {}
+        return dict(
+            [
+                *self._nova_facts(),
+                *self._placement_facts(),
+                *self._storage_and_network_facts(),
+                *self._host_facts(),
+            ]
+        )
+
+    def _nova_facts(self) -> Iterator[tuple[str, str]]:
         if self.mapping:
-            facts['mapping'] = self.mapping
+            yield 'mapping', self.mapping
         for cell, record in self.records.items():
-            facts[f'record {cell}'] = (
-                f'{"hidden" if record.hidden else "visible"} '
-                f'host={record.host} {record.vm_state}/{record.task_state}')
+            seen = 'hidden' if record.hidden else 'visible'
+            state = f'{record.vm_state}/{record.task_state}'
+            yield f'record {cell}', f'{seen} host={record.host} {state}'
         for cell, moves in self.moves.items():
             for move in moves:
-                facts[f'migration {short(move.uuid)} in {cell}'] = (
-                    f'{move.status} {move.source} -> {move.dest}')
+                yield (
+                    f'migration {short(move.uuid)} in {cell}',
+                    f'{move.status} {move.source} -> {move.dest}',
+                )
+
+    def _placement_facts(self) -> Iterator[tuple[str, str]]:
         for consumer, providers in self.allocations.items():
-            who = 'server' if consumer == self.server else (
-                f'migration {short(consumer)}')
+            who = 'server'
+            if consumer != self.server:
+                who = f'migration {short(consumer)}'
             for provider, resources in providers.items():
-                facts[f'allocation {provider} by {who}'] = ' '.join(
+                amounts = (
                     f'{name}={amount}'
-                    for name, amount in sorted(resources.items()))
+                    for name, amount in sorted(resources.items())
+                )
+                yield f'allocation {provider} by {who}', ' '.join(amounts)
+
+    def _storage_and_network_facts(self) -> Iterator[tuple[str, str]]:
         for port, hosts in self.bindings.items():
             for host, status in hosts.items():
-                facts[f'binding {short(port)} on {host}'] = status
+                yield f'binding {short(port)} on {host}', status
         for key, attachment in self.attachments.items():
-            facts[f'attachment {short(key)} of volume '
-                  f'{short(attachment.volume)}'] = attachment.host or 'empty'
+            volume = short(attachment.volume)
+            yield (
+                f'attachment {short(key)} of volume {volume}',
+                attachment.host or 'empty',
+            )
         for image in self.images:
-            facts[f'snapshot {short(image)}'] = 'temporary, in Glance'
+            yield f'snapshot {short(image)}', 'temporary, in Glance'
+
+    def _host_facts(self) -> Iterator[tuple[str, str]]:
         for host, kinds in self.claims.items():
-            facts[f'claim on {host}'] = ', '.join(kinds)
+            yield f'claim on {host}', ', '.join(kinds)
         for host in self.guests:
-            facts[f'guest on {host}'] = 'exists'
-        return facts
+            yield f'guest on {host}', 'exists'
 
 
 def short(uuid: str) -> str:
@@ -138,8 +170,9 @@ def diff(before: Snapshot | None, after: Snapshot | None) -> list[str]:
     old = before.facts() if before else {}
     new = after.facts() if after else {}
     # Stable: what is of one kind stays together and in order.
-    names = sorted({**old, **new},
-                   key=lambda name: KINDS.index(name.split()[0]))
+    names = sorted(
+        {**old, **new}, key=lambda name: KINDS.index(name.split()[0])
+    )
     lines = []
     for name in names:
         if name not in new:

@@ -1,72 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A destination host that cannot take a server (XC-05, XC-08, XC-09)."""
 
-from nova import objects
-from nova.objects import instance_action
+import fixtures
+import oslo_messaging as messaging
 
-from nova_xcell import loader
-from tests.embedded import cloud
-from tests.embedded import invariants
+from nova import exception
+from nova.compute import rpcapi
+
+from nova_xcell.tasks import cross_cell_migrate
 from tests.embedded import observe
-
-
-class _DestHostsTest(cloud.TwoCellCloud):
-
-    def setUp(self):
-        super().setUp()
-        if loader.armed():
-            # There is no slow host here: each is asked once.
-            self.flags(prep_settle_timeout=0, group='xcell')
-
-    def boot(self, **kwargs):
-        self.server = self.create_server(**kwargs)
-        self.before = observe.snapshot(self, self.server['id'])
-        return self.server
-
-    def fail_host(self, host):
-        """Make a destination host fail; one way for each test class."""
-        raise NotImplementedError()
-
-    def migrations(self, cell='cell1'):
-        with self.context_of(cell) as context:
-            return objects.MigrationList.get_by_filters(
-                context, {'instance_uuid': self.server['id']})
-
-    def assert_taken_by(self, host):
-        server = self.api.get_server(self.server['id'])
-        self.assertEqual('VERIFY_RESIZE', server['status'])
-        self.assertEqual(host, server['OS-EXT-SRV-ATTR:host'])
-        self.assertEqual([], self.wait_for_no_leak(server))
-
-    def assert_as_before(self, status='ACTIVE'):
-        server = self.api.get_server(self.server['id'])
-        self.assertEqual(status, server['status'])
-        self.assertEqual('host1', server['OS-EXT-SRV-ATTR:host'])
-        self.assertEqual([], self.wait_for_no_leak(server))
-        after = observe.snapshot(self, server['id'])
-        for field in ('records', 'mapping', 'allocations', 'bindings',
-                      'attachments', 'guests', 'vcpus'):
-            self.assertEqual(
-                getattr(self.before, field), getattr(after, field), field)
-
-    def assert_reason_is_told(self, *words):
-        """The real reason is the fault, in the event and at the migration."""
-        with self.context_of('cell1') as context:
-            fault = objects.InstanceFault.get_latest_for_instance(
-                context, self.server['id'])
-            action = [action for action in
-                      objects.InstanceActionList.get_by_instance_uuid(
-                          context, self.server['id'])
-                      if action.action in ('resize', 'migrate')][0]
-            events = instance_action.InstanceActionEventList.get_by_action(
-                context, action.id)
-        self.assertEqual(['error'], [m.status for m in self.migrations()])
-        self.assertTrue(self.migrations()[0].cross_cell_move)
-        details = [event.details or '' for event in events
-                   if event.result == 'Error']
-        for word in words:
-            self.assertIn(word, fault.message + (fault.details or ''))
-            self.assertTrue(any(word in text for text in details), details)
+from tests.functional import dest_hosts
 
 
 class _Scenarios:
@@ -121,7 +64,7 @@ class _Scenarios:
         self.assert_reason_is_told('host3: ', self.reason)
 
 
-class TestClaimRefused(_Scenarios, _DestHostsTest):
+class TestClaimRefused(_Scenarios, dest_hosts.DestHostsTest):
     """The resource tracker of the host says no."""
 
     reason = 'the host is full'
@@ -130,7 +73,7 @@ class TestClaimRefused(_Scenarios, _DestHostsTest):
         self.refuse_claim(host)
 
 
-class TestBindingRefused(_Scenarios, _DestHostsTest):
+class TestBindingRefused(_Scenarios, dest_hosts.DestHostsTest):
     """Neutron cannot bind the server's port on the host."""
 
     reason = 'Failed to create port bindings'
@@ -139,7 +82,7 @@ class TestBindingRefused(_Scenarios, _DestHostsTest):
         self.refuse_binding(host)
 
 
-class TestVolumeUnreachable(_Scenarios, _DestHostsTest):
+class TestVolumeUnreachable(_Scenarios, dest_hosts.DestHostsTest):
     """The host has no path to the data volume (XC-08)."""
 
     reason = 'cannot be connected to host'
@@ -153,22 +96,25 @@ class TestVolumeUnreachable(_Scenarios, _DestHostsTest):
             self.fail_host(host)
         asked = []
         self.on_volume_check = lambda host, volume, answer: asked.append(
-            (host, answer))
+            (host, answer)
+        )
         for host in ('host2', 'host3'):
             self.computes[host].manager.driver.observer = self.on_volume_check
         self.resize(server)
         self.assertEqual([('host2', False), ('host3', False)], asked)
         events = {event['event'] for event in self._events()}
         self.assertNotIn(
-            'compute_prep_snapshot_based_resize_at_source', events)
+            'compute_prep_snapshot_based_resize_at_source', events
+        )
 
     def _events(self):
         actions = self.api.get_instance_actions(self.server['id'])
-        resize = [action for action in actions
-                  if action['action'] == 'resize'][0]
+        resize = [
+            action for action in actions if action['action'] == 'resize'
+        ][0]
         return self.api.api_get(
-            '/servers/%s/os-instance-actions/%s' % (
-                self.server['id'], resize['request_id'])
+            '/servers/%s/os-instance-actions/%s'
+            % (self.server['id'], resize['request_id'])
         ).body['instanceAction']['events']
 
     def test_driver_that_cannot_tell_does_not_block(self):
@@ -177,8 +123,10 @@ class TestVolumeUnreachable(_Scenarios, _DestHostsTest):
         def cannot_tell(*args):
             raise NotImplementedError()
 
-        self.stub_out('nova.virt.fake.StoragePathFakeDriver.'
-                      'can_connect_volume', cannot_tell)
+        self.stub_out(
+            'nova.virt.fake.StoragePathFakeDriver.can_connect_volume',
+            cannot_tell,
+        )
         self.resize(server)
         self.assert_taken_by('host2')
 
@@ -186,14 +134,17 @@ class TestVolumeUnreachable(_Scenarios, _DestHostsTest):
         server = self.boot(data_volume=True)
         driver = self.computes['host2'].manager.driver
         self.addCleanup(
-            setattr, type(driver), 'can_connect_volume',
-            type(driver).can_connect_volume)
+            setattr,
+            type(driver),
+            'can_connect_volume',
+            type(driver).can_connect_volume,
+        )
         del type(driver).can_connect_volume
         self.resize(server)
         self.assert_taken_by('host2')
 
 
-class TestTimeoutBeforeWork(_Scenarios, _DestHostsTest):
+class TestTimeoutBeforeWork(_Scenarios, dest_hosts.DestHostsTest):
     """The request to prepare gets lost."""
 
     reason = 'RPC timeout'
@@ -202,7 +153,7 @@ class TestTimeoutBeforeWork(_Scenarios, _DestHostsTest):
         self.time_out_prep(host, after_work=False)
 
 
-class TestTimeoutAfterWork(_Scenarios, _DestHostsTest):
+class TestTimeoutAfterWork(_Scenarios, dest_hosts.DestHostsTest):
     """The host has claimed, and its answer gets lost (XC-19)."""
 
     reason = 'RPC timeout'
@@ -211,8 +162,172 @@ class TestTimeoutAfterWork(_Scenarios, _DestHostsTest):
         self.time_out_prep(host, after_work=True)
 
 
-class TestCrossCellMove(_DestHostsTest):
+class TestNoAnswer(dest_hosts.DestHostsTest):
+    """A host that is gone is not asked to prepare (XC-09)."""
 
+    def test_service_reported_down(self):
+        server = self.boot(data_volume=True)
+        service_id = self.admin_api.get_services(
+            host='host2', binary='nova-compute'
+        )[0]['id']
+        self.admin_api.put_service_force_down(service_id, True)
+        # The scheduler would not choose it; it goes down right afterwards.
+        self.stub_out(
+            'nova.scheduler.filters.compute_filter.ComputeFilter.host_passes',
+            lambda *args: True,
+        )
+        self.resize(server)
+        self.assert_taken_by('host3')
+
+    def test_service_does_not_answer(self):
+        self.flags(rpc_response_timeout=2)
+        server = self.boot(data_volume=True)
+        for host in ('host2', 'host3'):
+            self.computes[host].stop()
+        self.resize(server)
+        self.assert_as_before()
+        self.assert_reason_is_told(
+            'host2: its nova-compute service does not answer',
+            'host3: its nova-compute service does not answer',
+        )
+
+
+class TestLateRequest(dest_hosts.DestHostsTest):
+    """A request that was lost turns up when the move has gone on (XC-19)."""
+
+    def setUp(self):
+        super().setUp()
+        self.requests = []
+        self.deliver = None
+        original = rpcapi.ComputeAPI.prep_snapshot_based_resize_at_dest
+
+        def lose(api, ctxt, *args):
+            if args[-1] == 'host2':
+                self.requests.append((ctxt, args[:-2]))
+                raise messaging.MessagingTimeout()
+            return original(api, ctxt, *args)
+
+        self.useFixture(
+            fixtures.MockPatchObject(
+                rpcapi.ComputeAPI, 'prep_snapshot_based_resize_at_dest', lose
+            )
+        )
+
+    def late_request(self):
+        ((context, arguments),) = self.requests
+        self.computes['host2'].manager.prep_snapshot_based_resize_at_dest(
+            context, *arguments
+        )
+
+    def assert_refused(self):
+        self.assertRaises(messaging.ExpectedException, self.late_request)
+        self.assertEqual(
+            {}, self.computes['host2'].manager.rt.tracked_migrations
+        )
+
+    def test_refused(self):
+        server = self.boot(data_volume=True)
+        self.resize(server)
+        self.assert_taken_by('host3')
+        self.assert_refused()
+        self.assert_taken_by('host3')
+
+    def test_refused_by_a_service_that_started_again(self):
+        """The records tell it, not only its memory."""
+        server = self.boot(data_volume=True)
+        self.resize(server)
+        manager = self.computes['host2'].manager
+        manager.xcell_preparations = type(manager.xcell_preparations)()
+        self.assert_refused()
+        self.assert_taken_by('host3')
+
+    def test_refused_after_the_move_was_given_up(self):
+        server = self.boot(data_volume=True)
+        self.refuse_claim('host3')
+        self.resize(server)
+        manager = self.computes['host2'].manager
+        manager.xcell_preparations = type(manager.xcell_preparations)()
+        self.assert_refused()
+        self.assert_as_before()
+
+
+class TestPlacement(dest_hosts.DestHostsTest):
+    """Resources are released before others are claimed (XC-09)."""
+
+    def test_no_answer_when_releasing(self):
+        server = self.boot(data_volume=True)
+        self.refuse_claim('host2')
+        # What the report client makes of a connection that fails.
+        self.stub_out(
+            'nova.scheduler.client.report.SchedulerReportClient.'
+            'delete_allocation_for_instance',
+            lambda *args: None,
+        )
+        self.resize(server)
+        self.assert_as_before()
+        self.assert_reason_is_told('could not be released in placement')
+
+    def test_alternate_is_full_by_now(self):
+        server = self.boot(data_volume=True)
+        self.refuse_claim('host2')
+        provider = self._get_provider_uuid_by_host('host3')
+        inventories = self._get_provider_inventory(provider)
+        for inventory in inventories.values():
+            inventory['reserved'] = inventory['total'] - 1
+        claim = cross_cell_migrate.dest_allocation.claim
+
+        def fill_up_first(*args):
+            self._update_inventory(
+                provider,
+                {
+                    'inventories': inventories,
+                    'resource_provider_generation': self.placement.get(
+                        '/resource_providers/%s' % provider
+                    ).body['generation'],
+                },
+            )
+            return claim(*args)
+
+        self.stub_out('nova_xcell.tasks.dest_allocation.claim', fill_up_first)
+        self.resize(server)
+        self.assert_as_before()
+        self.assert_reason_is_told(
+            'host2: ', 'host3: its resources could not be claimed'
+        )
+
+    def test_source_whose_resources_are_not_held_by_the_migration(self):
+        """The server keeps them: only the failed host's are released."""
+        self.stub_out(
+            'nova.conductor.tasks.migrate.replace_allocation_with_migration',
+            lambda *args: (None, None),
+        )
+        server = self.boot(data_volume=True)
+        for host in ('host2', 'host3'):
+            self.refuse_claim(host)
+        self.resize(server)
+        self.assert_as_before()
+
+
+class TestFailureAfterPreparation(dest_hosts.DestHostsTest):
+    def test_claim_is_dropped(self):
+        """The source says no, before it touches its guest."""
+        server = self.boot(data_volume=True)
+
+        def refuse(*args, **kwargs):
+            raise exception.InstancePowerOffFailure(reason='busy')
+
+        self.stub_out(
+            'nova.compute.rpcapi.ComputeAPI.'
+            'prep_snapshot_based_resize_at_source',
+            refuse,
+        )
+        self.resize(server)
+        snapshot = observe.snapshot(self, server['id'])
+        self.assertEqual(self.before.claims, snapshot.claims)
+        self.assertEqual(self.before.vcpus, snapshot.vcpus)
+
+
+class TestCrossCellMove(dest_hosts.DestHostsTest):
     def test_flag_and_records_from_the_start(self):
         """XC-05, and the copy is complete for a cold migration (XC-06)."""
         server = self.boot(data_volume=True)
@@ -220,7 +335,8 @@ class TestCrossCellMove(_DestHostsTest):
         self.assert_taken_by('host2')
         for cell in self.HOSTS:
             self.assertEqual(
-                [True], [m.cross_cell_move for m in self.migrations(cell)])
+                [True], [m.cross_cell_move for m in self.migrations(cell)]
+            )
 
     def test_deleted_meanwhile_is_not_tried_elsewhere(self):
         server = self.boot(data_volume=True)
@@ -234,17 +350,20 @@ class TestCrossCellMove(_DestHostsTest):
 
         self.computes['host2'].manager.driver.observer = delete_while_asked
         self.computes['host3'].manager.driver.observer = delete_while_asked
-        self.api.post_server_action(server['id'], {
-            'resize': {'flavorRef': self.api.get_flavors()[1]['id']}})
+        self.api.post_server_action(
+            server['id'],
+            {'resize': {'flavorRef': self.api.get_flavors()[1]['id']}},
+        )
         self._wait_until_deleted(server)
         self.assertEqual(['host2'], asked)
         self.assertEqual([], self.wait_for_no_leak(server, upkeep=True))
 
 
-class TestManyHosts(_DestHostsTest):
-
-    HOSTS = {'cell1': ('host1',),
-             'cell2': ('host2', 'host3', 'host4', 'host5')}
+class TestManyHosts(dest_hosts.DestHostsTest):
+    HOSTS = {
+        'cell1': ('host1',),
+        'cell2': ('host2', 'host3', 'host4', 'host5'),
+    }
 
     def test_each_alternate_fails_in_its_own_way(self):
         self.flags(max_attempts=4, group='scheduler')
@@ -254,5 +373,3 @@ class TestManyHosts(_DestHostsTest):
         self.make_volume_unreachable(self.volumes_of(server)[-1], 'host4')
         self.resize(server)
         self.assert_taken_by('host5')
-        self.assertEqual(
-            [], invariants.leaks(observe.snapshot(self, server['id'])))

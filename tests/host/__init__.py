@@ -16,7 +16,8 @@ switch.turn_on()
 # the environment's etc.
 os.environ.setdefault(
     'OS_WSGI__API_PASTE_CONFIG',
-    os.path.join(sys.prefix, 'etc', 'nova', 'api-paste.ini'))
+    os.path.join(sys.prefix, 'etc', 'nova', 'api-paste.ini'),
+)
 
 # Decides on monkey patching, so nothing of the host may come before it.
 import nova.tests.functional  # noqa: E402, F401

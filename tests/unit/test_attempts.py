@@ -1,26 +1,77 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is remembered of hosts that failed (XC-09, XC-19)."""
 
+import sys
 import unittest
 
 import oslo_messaging as messaging
+from oslo_messaging._drivers import common
 
 from nova_xcell.tasks import attempts
 
 
 class TestSummary(unittest.TestCase):
-
     def test_every_reason_is_told(self):
         tried = attempts.Attempts()
         tried.failed('host2', ValueError('The host is full.'))
         tried.failed('host3', 'no path')
         self.assertEqual(
             'No host. Tried: host2: The host is full; host3: no path.',
-            tried.summary('No host'))
+            tried.summary('No host'),
+        )
+
+
+class _NovaException(Exception):
+    """Looks like nova.exception.NovaException."""
+
+    def __init__(self, message='', **kwargs):
+        self.kwargs = kwargs
+        super().__init__(message or 'Pre-check error: %(reason)s' % kwargs)
+
+    def format_message(self):
+        return self.args[0]
+
+
+class TestReasonOf(unittest.TestCase):
+    def over_rpc(self, exc, *known_modules):
+        """Send an error through the real serialization."""
+        try:
+            raise exc
+        except Exception:
+            failure = common.serialize_remote_exception(sys.exc_info())
+        return common.deserialize_remote_exception(failure, known_modules)
+
+    def test_text(self):
+        self.assertEqual('full', attempts.reason_of('full'))
+
+    def test_reason_without_the_words_around_it(self):
+        self.assertEqual(
+            'full', attempts.reason_of(_NovaException(reason='full'))
+        )
+
+    def test_error_without_a_reason(self):
+        self.assertEqual('gone', attempts.reason_of(_NovaException('gone')))
+
+    def test_error_without_a_text(self):
+        self.assertEqual('KeyError', attempts.reason_of(KeyError()))
+
+    def test_over_rpc(self):
+        error = self.over_rpc(_NovaException(reason='full'), __name__)
+        self.assertIn('Traceback', str(error))
+        self.assertEqual('full', attempts.reason_of(error))
+
+    def test_error_of_an_unknown_class_over_rpc(self):
+        error = self.over_rpc(_NovaException('no path'))
+        self.assertIsInstance(error, messaging.RemoteError)
+        self.assertEqual('_NovaException: no path', attempts.reason_of(error))
+
+    def test_builtin_error_over_rpc(self):
+        self.assertEqual(
+            'no path', attempts.reason_of(self.over_rpc(OSError('no path')))
+        )
 
 
 class TestOutcomeUnknown(unittest.TestCase):
-
     def raised_from(self, cause):
         try:
             try:
@@ -31,20 +82,28 @@ class TestOutcomeUnknown(unittest.TestCase):
             return exc
 
     def test_timeout(self):
-        self.assertTrue(attempts.outcome_unknown(
-            messaging.MessagingTimeout()))
+        self.assertTrue(attempts.outcome_unknown(messaging.MessagingTimeout()))
 
     def test_timeout_turned_into_another_error(self):
-        self.assertTrue(attempts.outcome_unknown(
-            self.raised_from(messaging.MessagingTimeout())))
+        self.assertTrue(
+            attempts.outcome_unknown(
+                self.raised_from(messaging.MessagingTimeout())
+            )
+        )
 
     def test_lost_message(self):
-        self.assertTrue(attempts.outcome_unknown(
-            self.raised_from(messaging.MessageDeliveryFailure())))
+        self.assertTrue(
+            attempts.outcome_unknown(
+                self.raised_from(messaging.MessageDeliveryFailure())
+            )
+        )
 
     def test_remote_error_is_an_answer(self):
-        self.assertFalse(attempts.outcome_unknown(
-            self.raised_from(messaging.RemoteError('KeyError', 'x'))))
+        self.assertFalse(
+            attempts.outcome_unknown(
+                self.raised_from(messaging.RemoteError('KeyError', 'x'))
+            )
+        )
 
     def test_never_asked(self):
         self.assertFalse(attempts.outcome_unknown(ValueError()))

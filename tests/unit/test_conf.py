@@ -15,7 +15,6 @@ from nova_xcell import exception
 
 @ddt.ddt
 class TestValidate(unittest.TestCase):
-
     def parse(self, text='', environ=None, directory=False):
         folder = self.enterContext(tempfile.TemporaryDirectory())
         path = os.path.join(folder, 'nova.conf')
@@ -24,8 +23,12 @@ class TestValidate(unittest.TestCase):
         with mock.patch.dict(os.environ, environ or {}):
             conf = cfg.ConfigOpts()
             xcell_conf.register_opts(conf)
-            conf(['--config-dir', folder] if directory
-                 else ['--config-file', path], project='test')
+            conf(
+                ['--config-dir', folder]
+                if directory
+                else ['--config-file', path],
+                project='test',
+            )
             xcell_conf.validate(conf)
             return conf
 
@@ -38,7 +41,8 @@ class TestValidate(unittest.TestCase):
     def test_misspelt_option(self, line):
         name = line.split()[0]
         with self.assertRaisesRegex(
-                exception.UnknownOption, '%r.*nova.conf.*features' % name):
+            exception.UnknownOption, '%r.*nova.conf.*features' % name
+        ):
             self.parse(line)
 
     def test_misspelt_option_in_a_config_dir(self):
@@ -47,7 +51,8 @@ class TestValidate(unittest.TestCase):
 
     def test_misspelt_option_in_the_environment(self):
         with self.assertRaisesRegex(
-                exception.UnknownOption, 'OS_XCELL__FEATURS'):
+            exception.UnknownOption, 'OS_XCELL__FEATURS'
+        ):
             self.parse(environ={'OS_XCELL__FEATURS': 'all'})
 
     def test_right_option_in_the_environment(self):
@@ -65,7 +70,8 @@ class TestValidate(unittest.TestCase):
     @ddt.data('prep_settle_timeout = soon', 'prep_settle_timeout = -1')
     def test_value_of_the_wrong_type(self, line):
         with self.assertRaisesRegex(
-                exception.InvalidOption, 'prep_settle_timeout'):
+            exception.InvalidOption, 'prep_settle_timeout'
+        ):
             self.parse(line)
 
     def test_options_are_listed_for_the_generator(self):
@@ -73,6 +79,7 @@ class TestValidate(unittest.TestCase):
         self.assertEqual('xcell', group.name)
         self.assertEqual(
             {'features', 'cell_weights', 'prep_settle_timeout'},
-            {opt.name for opt in opts})
+            {opt.name for opt in opts},
+        )
         for opt in opts:
             self.assertIn('Possible values', opt.help)

@@ -9,30 +9,29 @@ from nova_xcell import releases
 
 
 class TestSelect(unittest.TestCase):
-
     def test_all(self):
-        self.assertEqual(
-            tuple(features.FEATURES), features.select(['all']))
+        self.assertEqual(tuple(features.FEATURES), features.select(['all']))
 
     def test_none(self):
         self.assertEqual((), features.select([]))
 
     def test_by_name(self):
         self.assertEqual(
-            ('cross-cell-resize',), features.select(['cross-cell-resize']))
+            ('cross-cell-resize',), features.select(['cross-cell-resize'])
+        )
 
     def test_unknown(self):
         with self.assertRaisesRegex(
-                exception.UnknownFeature,
-                "'cross-sell-resize'.*cross-cell-resize"):
+            exception.UnknownFeature, "'cross-sell-resize'.*cross-cell-resize"
+        ):
             features.select(['all', 'cross-sell-resize'])
 
 
 class TestReleases(unittest.TestCase):
-
     def installed(self, version):
-        with mock.patch('importlib.metadata.version', autospec=True,
-                        return_value=version):
+        with mock.patch(
+            'importlib.metadata.version', autospec=True, return_value=version
+        ):
             return releases.installed('nova')
 
     def test_every_supported_release(self):
@@ -45,15 +44,18 @@ class TestReleases(unittest.TestCase):
     def test_too_old_too_new_or_odd(self):
         for version in ('30.2.1', '35.0.0', 'unknown'):
             with self.assertRaisesRegex(
-                    exception.UnsupportedHost,
-                    'nova %s is not supported.*31, 32, 33, 34' % version):
+                exception.UnsupportedHost,
+                'nova %s is not supported.*31, 32, 33, 34' % version,
+            ):
                 self.installed(version)
 
     def test_missing(self):
-        with mock.patch.dict(releases.SUPPORTED,
-                             {'nova': ('no-such-distribution', (1,))}):
+        with mock.patch.dict(
+            releases.SUPPORTED, {'nova': ('no-such-distribution', (1,))}
+        ):
             with self.assertRaisesRegex(
-                    exception.HostNotInstalled, 'no-such-distribution'):
+                exception.HostNotInstalled, 'no-such-distribution'
+            ):
                 releases.installed('nova')
 
     def test_feature_that_a_release_cannot_carry(self):
@@ -61,5 +63,6 @@ class TestReleases(unittest.TestCase):
         with mock.patch.dict(features.FEATURES, {'new': feature}):
             features.check_release(('new',), 34)
             with self.assertRaisesRegex(
-                    exception.FeatureNotForRelease, "'new'.*33"):
+                exception.FeatureNotForRelease, "'new'.*33"
+            ):
                 features.check_release(('new',), 33)

@@ -21,8 +21,13 @@ def record(host: str, **changes: Any) -> snapshots.Record:
     :returns: the record
     """
     plain = snapshots.Record(
-        host=host, node=host, hidden=False, vm_state='active',
-        task_state=None, volumes={'volume': f'attachment-{host}'})
+        host=host,
+        node=host,
+        hidden=False,
+        vm_state='active',
+        task_state=None,
+        volumes={'volume': f'attachment-{host}'},
+    )
     return dataclasses.replace(plain, **changes)
 
 
@@ -33,13 +38,20 @@ def at_rest(**changes: Any) -> snapshots.Snapshot:
     :returns: the snapshot
     """
     plain = snapshots.Snapshot(
-        server=SERVER, mapping='cell1', records={'cell1': record('host1')},
-        moves={}, allocations={SERVER: {'host1': {'VCPU': 1}}},
+        server=SERVER,
+        mapping='cell1',
+        records={'cell1': record('host1')},
+        moves={},
+        allocations={SERVER: {'host1': {'VCPU': 1}}},
         bindings={'port': {'host1': 'ACTIVE'}},
-        attachments={'attachment-host1': snapshots.Attachment(
-            'volume', 'host1')},
-        images=(), claims={'host1': ('instance',)}, guests=('host1',),
-        vcpus={'host1': 1})
+        attachments={
+            'attachment-host1': snapshots.Attachment('volume', 'host1')
+        },
+        images=(),
+        claims={'host1': ('instance',)},
+        guests=('host1',),
+        vcpus={'host1': 1},
+    )
     return dataclasses.replace(plain, **changes)
 
 
@@ -51,21 +63,30 @@ def resized(**changes: Any) -> snapshots.Snapshot:
     """
     plain = at_rest(
         mapping='cell2',
-        records={'cell1': record('host1', hidden=True,
-                                 task_state='resize_migrated'),
-                 'cell2': record('host2', vm_state='resized')},
-        moves={'cell1': (snapshots.Move(MOVE, 'post-migrating', 'host1',
-                                        'host2'),),
-               'cell2': (snapshots.Move(MOVE, 'finished', 'host1',
-                                        'host2'),)},
-        allocations={SERVER: {'host2': {'VCPU': 2}},
-                     MOVE: {'host1': {'VCPU': 1}}},
+        records={
+            'cell1': record(
+                'host1', hidden=True, task_state='resize_migrated'
+            ),
+            'cell2': record('host2', vm_state='resized'),
+        },
+        moves={
+            'cell1': (
+                snapshots.Move(MOVE, 'post-migrating', 'host1', 'host2'),
+            ),
+            'cell2': (snapshots.Move(MOVE, 'finished', 'host1', 'host2'),),
+        },
+        allocations={
+            SERVER: {'host2': {'VCPU': 2}},
+            MOVE: {'host1': {'VCPU': 1}},
+        },
         bindings={'port': {'host1': 'INACTIVE', 'host2': 'ACTIVE'}},
         attachments={
             'attachment-host1': snapshots.Attachment('volume', None),
-            'attachment-host2': snapshots.Attachment('volume', 'host2')},
+            'attachment-host2': snapshots.Attachment('volume', 'host2'),
+        },
         claims={'host1': ('instance',), 'host2': ('migration',)},
-        guests=('host2',))
+        guests=('host2',),
+    )
     return dataclasses.replace(plain, **changes)
 
 
@@ -75,8 +96,14 @@ def deleted(**changes: Any) -> snapshots.Snapshot:
     :param changes: fields that differ from it
     :returns: the snapshot
     """
-    plain = at_rest(records={}, allocations={}, bindings={}, attachments={},
-                    claims={}, guests=())
+    plain = at_rest(
+        records={},
+        allocations={},
+        bindings={},
+        attachments={},
+        claims={},
+        guests=(),
+    )
     return dataclasses.replace(plain, **changes)
 
 
@@ -93,42 +120,104 @@ class LeaksTest(unittest.TestCase):
         stray = snapshots.Attachment('volume', 'host2')
         both = {**at_rest().attachments, 'stray': stray}
         cases = (
-            ('leftover record in cell2', at_rest(
-                records={**at_rest().records,
-                         'cell2': record('host2', hidden=True)})),
-            ('visible records in', resized(
-                records={**resized().records, 'cell1': record('host1')})),
-            ('is stuck in task resize_prep', at_rest(
-                records={'cell1': record('host1', task_state='resize_prep')})),
-            ('left in status pre-migrating', at_rest(moves={
-                'cell1': (snapshots.Move(MOVE, 'pre-migrating', 'host1',
-                                         None),)})),
-            ('leftover allocation of the server on host2', at_rest(
-                allocations={SERVER: {'host1': {}, 'host2': {}}})),
-            ('leftover allocation of the migration', deleted(
-                moves={'cell1': (snapshots.Move(MOVE, 'error', 'host1',
-                                                None),)},
-                allocations={MOVE: {'host1': {}}})),
-            ('missing allocation of the migration', resized(
-                allocations={SERVER: {'host2': {}}})),
-            ('leftover binding of port port on host2', at_rest(
-                bindings={'port': {'host1': 'ACTIVE',
-                                   'host2': 'INACTIVE'}})),
-            ('binding of port port is INACTIVE on host1', at_rest(
-                bindings={'port': {'host1': 'INACTIVE'}})),
-            ('port port is not bound on host1', at_rest(
-                bindings={'port': {}})),
+            (
+                'leftover record in cell2',
+                at_rest(
+                    records={
+                        **at_rest().records,
+                        'cell2': record('host2', hidden=True),
+                    }
+                ),
+            ),
+            (
+                'visible records in',
+                resized(
+                    records={**resized().records, 'cell1': record('host1')}
+                ),
+            ),
+            (
+                'is stuck in task resize_prep',
+                at_rest(
+                    records={
+                        'cell1': record('host1', task_state='resize_prep')
+                    }
+                ),
+            ),
+            (
+                'left in status pre-migrating',
+                at_rest(
+                    moves={
+                        'cell1': (
+                            snapshots.Move(
+                                MOVE, 'pre-migrating', 'host1', None
+                            ),
+                        )
+                    }
+                ),
+            ),
+            (
+                'leftover allocation of the server on host2',
+                at_rest(allocations={SERVER: {'host1': {}, 'host2': {}}}),
+            ),
+            (
+                'leftover allocation of the migration',
+                deleted(
+                    moves={
+                        'cell1': (
+                            snapshots.Move(MOVE, 'error', 'host1', None),
+                        )
+                    },
+                    allocations={MOVE: {'host1': {}}},
+                ),
+            ),
+            (
+                'missing allocation of the migration',
+                resized(allocations={SERVER: {'host2': {}}}),
+            ),
+            (
+                'leftover binding of port port on host2',
+                at_rest(
+                    bindings={'port': {'host1': 'ACTIVE', 'host2': 'INACTIVE'}}
+                ),
+            ),
+            (
+                'binding of port port is INACTIVE on host1',
+                at_rest(bindings={'port': {'host1': 'INACTIVE'}}),
+            ),
+            (
+                'port port is not bound on host1',
+                at_rest(bindings={'port': {}}),
+            ),
             ('leftover attachment stray', at_rest(attachments=both)),
             ('points at attachment attachme', at_rest(attachments={})),
-            ('is for no host, not host1', at_rest(attachments={
-                'attachment-host1': snapshots.Attachment('volume', None)})),
-            ('is still connected to host1', resized(attachments={
-                **resized().attachments,
-                'attachment-host1': snapshots.Attachment(
-                    'volume', 'host1')})),
+            (
+                'is for no host, not host1',
+                at_rest(
+                    attachments={
+                        'attachment-host1': snapshots.Attachment(
+                            'volume', None
+                        )
+                    }
+                ),
+            ),
+            (
+                'is still connected to host1',
+                resized(
+                    attachments={
+                        **resized().attachments,
+                        'attachment-host1': snapshots.Attachment(
+                            'volume', 'host1'
+                        ),
+                    }
+                ),
+            ),
             ('temporary snapshot image', at_rest(images=('image',))),
-            ('leftover claim on host2', at_rest(
-                claims={'host1': ('instance',), 'host2': ('migration',)})),
+            (
+                'leftover claim on host2',
+                at_rest(
+                    claims={'host1': ('instance',), 'host2': ('migration',)}
+                ),
+            ),
             ('host1 does not count', at_rest(claims={})),
             ('a guest is left on host1', resized(guests=('host1', 'host2'))),
             ('there is no guest on host1', at_rest(guests=())),
@@ -136,17 +225,20 @@ class LeaksTest(unittest.TestCase):
         for finding, snapshot in cases:
             with self.subTest(finding=finding):
                 found = invariants.leaks(snapshot)
-                self.assertTrue(any(finding in line for line in found),
-                                found)
+                self.assertTrue(any(finding in line for line in found), found)
 
     def test_a_guest_stays_behind_within_a_cell(self) -> None:
         """A resize in one cell keeps the old guest until it is confirmed."""
-        here = resized(mapping='cell1', records={
-            'cell1': record('host2', vm_state='resized')}, moves={
-                'cell1': resized().moves['cell2']}, bindings={
-                    'port': {'host2': 'ACTIVE'}}, attachments={
-                        'attachment-host2': snapshots.Attachment(
-                            'volume', 'host2')}, guests=('host1', 'host2'))
+        here = resized(
+            mapping='cell1',
+            records={'cell1': record('host2', vm_state='resized')},
+            moves={'cell1': resized().moves['cell2']},
+            bindings={'port': {'host2': 'ACTIVE'}},
+            attachments={
+                'attachment-host2': snapshots.Attachment('volume', 'host2')
+            },
+            guests=('host1', 'host2'),
+        )
         self.assertEqual([], invariants.leaks(here))
 
 
@@ -155,13 +247,19 @@ class DiffTest(unittest.TestCase):
 
     def test_tells_what_came_changed_and_went(self) -> None:
         """One line per change, none for what stayed."""
-        after = at_rest(guests=(), images=('image',),
-                        bindings={'port': {'host1': 'INACTIVE'}})
+        after = at_rest(
+            guests=(),
+            images=('image',),
+            bindings={'port': {'host1': 'INACTIVE'}},
+        )
         self.assertEqual(
-            ['~ binding port on host1: ACTIVE => INACTIVE',
-             '+ snapshot image: temporary, in Glance',
-             '- guest on host1: was exists'],
-            snapshots.diff(at_rest(), after))
+            [
+                '~ binding port on host1: ACTIVE => INACTIVE',
+                '+ snapshot image: temporary, in Glance',
+                '- guest on host1: was exists',
+            ],
+            snapshots.diff(at_rest(), after),
+        )
 
     def test_from_nothing_and_to_nothing(self) -> None:
         """A server that appears or is gone for good."""

@@ -29,20 +29,24 @@ MANAGERS = {'service': 'host.Manager'}
 
 
 class TestLoader(unittest.TestCase):
-
     def setUp(self):
         self.plugins = {'thing': object(), 'manager': 'ours.Manager'}
         for target in (
             mock.patch.object(
-                loader, '_load_plugin', autospec=True,
-                side_effect=lambda namespace, name: self.plugins[name]),
-            mock.patch('nova_xcell.releases.installed', autospec=True,
-                       return_value=34),
+                loader,
+                '_load_plugin',
+                autospec=True,
+                side_effect=lambda namespace, name: self.plugins[name],
+            ),
+            mock.patch(
+                'nova_xcell.releases.installed', autospec=True, return_value=34
+            ),
         ):
             self.enterContext(target)
         self.addCleanup(loader.disarm)
         self.folder = pathlib.Path(
-            self.enterContext(tempfile.TemporaryDirectory()))
+            self.enterContext(tempfile.TemporaryDirectory())
+        )
         sys.path.insert(0, str(self.folder))
         self.addCleanup(sys.path.remove, str(self.folder))
         # Import hooks stay, so that each test has a host of its own name.
@@ -50,12 +54,23 @@ class TestLoader(unittest.TestCase):
         (self.folder / ('%s.py' % self.name)).write_text(HOST)
         self.addCleanup(sys.modules.pop, self.name, None)
         self.table(
-            seams.Seam(self.name, 'Thing', seams.REPLACED,
-                       plugin=('ns', 'thing')),
-            seams.Seam(self.name, 'Thing.work', seams.OVERRIDDEN,
-                       '(self, context, *, force=False)'),
-            seams.Seam(self.name, 'MANAGERS', seams.REPLACED, item='service',
-                       plugin=('ns', 'manager')))
+            seams.Seam(
+                self.name, 'Thing', seams.REPLACED, plugin=('ns', 'thing')
+            ),
+            seams.Seam(
+                self.name,
+                'Thing.work',
+                seams.OVERRIDDEN,
+                '(self, context, *, force=False)',
+            ),
+            seams.Seam(
+                self.name,
+                'MANAGERS',
+                seams.REPLACED,
+                item='service',
+                plugin=('ns', 'manager'),
+            ),
+        )
 
     def table(self, *table):
         self.enterContext(mock.patch.object(seams, 'SEAMS', table))
@@ -126,16 +141,18 @@ class TestLoader(unittest.TestCase):
     def test_changed_seam_that_is_imported(self):
         self.host().Thing.work = lambda self, context: None
         with self.assertRaisesRegex(
-                exception.SeamChanged,
-                r'Thing.work.*expected \(self, context, \*, force=False\), '
-                r'found \(self, context\)'):
+            exception.SeamChanged,
+            r'Thing.work.*expected \(self, context, \*, force=False\), '
+            r'found \(self, context\)',
+        ):
             self.arm('all')
         self.assert_plain()
 
     def test_changed_seam_that_is_imported_later(self):
         """Whoever imports it may swallow Exception, so it is SystemExit."""
         (self.folder / ('%s.py' % self.name)).write_text(
-            HOST.replace('force=False', 'soft'))
+            HOST.replace('force=False', 'soft')
+        )
         self.arm('all')
         with self.assertRaisesRegex(SystemExit, '^nova-xcell: .*Thing.work'):
             self.host()
@@ -152,7 +169,8 @@ class TestLoader(unittest.TestCase):
     def test_missing_key(self):
         self.host().MANAGERS.clear()
         with self.assertRaisesRegex(
-                exception.SeamChanged, r'MANAGERS\[service\]'):
+            exception.SeamChanged, r'MANAGERS\[service\]'
+        ):
             self.arm('all')
 
     def test_plugin_that_cannot_be_loaded(self):
@@ -173,18 +191,20 @@ class TestLoader(unittest.TestCase):
 
 
 class TestSignatures(unittest.TestCase):
-
     def test_annotations_do_not_count(self):
         def function(a: int, b: str = 'x', *args, c=None, **kwargs) -> int:
             return 0
 
-        self.assertEqual("(a, b='x', *args, c=None, **kwargs)",
-                         seams.spell_signature(function))
+        self.assertEqual(
+            "(a, b='x', *args, c=None, **kwargs)",
+            seams.spell_signature(function),
+        )
 
     def test_decorator_that_leaves_no_trace(self):
         def decorate(function):
             def inner(*args, **kwargs):
                 return function(*args, **kwargs)
+
             return inner
 
         @decorate

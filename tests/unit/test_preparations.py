@@ -3,12 +3,11 @@
 
 import unittest
 
-from nova_xcell.compute import preparations
 from nova_xcell import exception
+from nova_xcell.compute import preparations
 
 
 class TestPreparations(unittest.TestCase):
-
     def setUp(self):
         self.register = preparations.Preparations()
         self.undone = []

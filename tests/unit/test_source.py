@@ -14,15 +14,16 @@ from nova_xcell import source
 
 
 class TestDriver(unittest.TestCase):
-
     def setUp(self):
         self.arm = self.enterContext(
-            mock.patch('nova_xcell.loader.arm', autospec=True))
+            mock.patch('nova_xcell.loader.arm', autospec=True)
+        )
 
     def open(self, conf, project):
         conf.project = project
         return source.XcellSourceDriver().open_source_from_opt_group(
-            conf, 'xcell')
+            conf, 'xcell'
+        )
 
     def test_bare_configuration_does_not_arm(self):
         """Nova parses one before it decides on monkey patching."""
@@ -46,25 +47,33 @@ class TestDriver(unittest.TestCase):
         self.arm.assert_called_once_with(conf, 'placement')
 
     def test_errors_end_the_service_with_one_line(self):
-        for error in (exception.UnknownFeature(name='x', known='y'),
-                      ImportError('no module named z\nwith more lines'),
-                      ValueError()):
+        for error in (
+            exception.UnknownFeature(name='x', known='y'),
+            ImportError('no module named z\nwith more lines'),
+            ValueError(),
+        ):
             self.arm.side_effect = error
             with self.assertRaisesRegex(SystemExit, r'\Anova-xcell: .+\Z'):
                 self.open(cfg.ConfigOpts(), 'placement')
 
     def test_gives_no_values(self):
         value, location = self.open(cfg.ConfigOpts(), None).get(
-            'DEFAULT', 'debug', cfg.BoolOpt('debug'))
+            'DEFAULT', 'debug', cfg.BoolOpt('debug')
+        )
         self.assertIs(sources._NoValue, value)
 
     def test_is_light(self):
         """Imported before monkey patching: oslo.config and the stdlib."""
-        code = ('import sys, oslo_config.cfg, oslo_config.sources; '
-                'before = set(sys.modules); '
-                'import nova_xcell.source; '
-                'print(" ".join(sorted(set(sys.modules) - before)))')
+        code = (
+            'import sys, oslo_config.cfg, oslo_config.sources; '
+            'before = set(sys.modules); '
+            'import nova_xcell.source; '
+            'print(" ".join(sorted(set(sys.modules) - before)))'
+        )
         output = subprocess.run(
-            [sys.executable, '-c', code], capture_output=True, text=True,
-            check=True).stdout.split()
+            [sys.executable, '-c', code],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.split()
         self.assertEqual(['nova_xcell', 'nova_xcell.source'], output)

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Configuration of Sphinx; run by ``tox -e docs``."""
+
+extensions = [
+    'openstackdocstheme',
+    'oslo_config.sphinxext',
+    'oslo_policy.sphinxext',
+]
+
+project = 'nova-xcell'
+copyright = 'nova-xcell developers'
+root_doc = 'index'
+
+# The theme takes nothing from git: an unpacked release has none.
+html_theme = 'openstackdocs'
+html_theme_options = {'display_global_toc_section': False}
+html_last_updated_fmt = None
+openstackdocs_auto_name = False
+openstackdocs_auto_version = False
+openstackdocs_pdf_link = False
+pygments_style = 'native'
+
+man_pages = [
+    (
+        'cli/nova-xcell-status',
+        'nova-xcell-status',
+        'check an installation of nova-xcell',
+        ['nova-xcell developers'],
+        1,
+    ),
+]
