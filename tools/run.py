@@ -237,7 +237,8 @@ def tests(options: argparse.Namespace) -> int:
     oldest.ensure()
     suites = Suites()
     suites.lint(newest)
-    suites.stestr(newest, 'unit')
+    for suite in ('unit', 'packaging'):
+        suites.stestr(newest, suite)
     for environment in (newest, oldest):
         suites.stestr(environment, 'contract')
     for mode in (THREADS, EVENTLET):
