@@ -5,6 +5,7 @@ Called by ``tools/run``. Standard library only.
 """
 
 import argparse
+import collections
 import hashlib
 import os
 import pathlib
@@ -28,6 +29,12 @@ SWITCH = {
 #: Nova's two concurrency modes, by what disables eventlet.
 THREADS = {'OS_NOVA_DISABLE_EVENTLET_PATCHING': 'true'}
 EVENTLET = {'OS_NOVA_DISABLE_EVENTLET_PATCHING': 'false'}
+
+#: A line of stestr's totals.
+COUNT = re.compile(r' - (Passed|Failed|Unexpected Success): (\d+)$')
+#: What services of the host log past the fixtures that catch it, when their
+#: process ends.
+NOISE = re.compile(r'\d{4}-\d\d-\d\d [\d:.]+ \d+ INFO ')
 
 
 class Failed(Exception):
@@ -188,7 +195,7 @@ class Suites:
             ),
             flush=True,
         )
-        output = subprocess.run(
+        process = subprocess.Popen(
             [
                 str(environment.python),
                 '-m',
@@ -204,18 +211,17 @@ class Suites:
             stderr=subprocess.STDOUT,
             text=True,
         )
-        print(output.stdout, flush=True)
-        counts = {
-            name: int(number)
-            for name, number in re.findall(
-                r'^ - (Passed|Failed|Unexpected Success): (\d+)$',
-                output.stdout,
-                re.MULTILINE,
-            )
-        }
-        passed = counts.get('Passed', 0)
-        failed = counts.get('Failed', 0) + counts.get('Unexpected Success', 0)
-        if not failed and (output.returncode or not passed):
+        counts = collections.Counter()
+        for line in process.stdout:
+            count = COUNT.match(line)
+            if count:
+                counts[count[1]] = int(count[2])
+            if not NOISE.match(line):
+                print(line, end='', flush=True)
+        returncode = process.wait()
+        passed = counts['Passed']
+        failed = counts['Failed'] + counts['Unexpected Success']
+        if not failed and (returncode or not passed):
             # It broke before it could count, or found nothing to run.
             failed = 1
         self.passed += passed

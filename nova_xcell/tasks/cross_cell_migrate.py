@@ -98,7 +98,14 @@ class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
             and 'PrepResizeAtSourceTask' not in self._completed_tasks
         ):
             # Nothing runs there yet. Its records are still needed for this.
-            self._dest.drop_claim(outcome_unknown=False)
+            try:
+                self._dest.drop_claim(outcome_unknown=False)
+            except Exception:
+                LOG.exception(
+                    'The claim on host %s could not be dropped.',
+                    self._dest.host,
+                    instance=self.instance,
+                )
         super().rollback(ex)
 
     def _prepared_at_dest(self) -> bool:
