@@ -84,8 +84,8 @@ host.
 Until then no other host is tried: a claim that comes late would
 overwrite that of the next host. When the time is over and the host
 still does not answer, the move is given up and the server stays
-what and where it was. A host whose nova-compute is reported down is
-not waited for.
+what and where it was. A host that carries nova-xcell and whose
+nova-compute is reported down is not waited for.
 
 Possible values: 0 (ask once) or a number of seconds.
 
@@ -127,7 +127,9 @@ def validate(conf: cfg.ConfigOpts) -> None:
             cfg.ConfigSourceValueError,
             ValueError,
         ) as exc:
-            raise exception.InvalidOption(name=opt.name, reason=exc)
+            # What oslo.config says before that is where it found the value.
+            reason = str(exc).rpartition(' is not valid: ')[2]
+            raise exception.InvalidOption(name=opt.name, reason=reason)
     features.select(conf.xcell.features)
     cells.parse(conf.xcell.cell_weights)
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operator's switch, for tests that run with the plug-ins."""
+"""How tests start the host: the operator's switch, and monkey patching."""
 
 import os
+import sys
 
 #: What stands in nova.conf, spelled for the environment.
 SWITCH = {
@@ -14,7 +15,31 @@ SWITCH = {
 PLAIN = 'NOVA_XCELL_TEST_PLAIN_HOST'
 
 
-def turn_on() -> None:
-    """Set the switch; to be called before Nova reads its configuration."""
-    if not os.environ.get(PLAIN):
+def start() -> None:
+    """Set the switch and import the host.
+
+    To be called before anything of Nova is imported.
+    """
+    if os.environ.get(PLAIN):
+        for name in SWITCH:
+            os.environ.pop(name, None)
+    else:
         os.environ.update(SWITCH)
+    # Nova's fixtures look for the file beside the package; an installed Nova
+    # has it in the environment's etc.
+    os.environ.setdefault(
+        'OS_WSGI__API_PASTE_CONFIG',
+        os.path.join(sys.prefix, 'etc', 'nova', 'api-paste.ini'),
+    )
+    # This package decides on monkey patching before the host's other modules
+    # are imported, but in Nova 32 it leaves that to a later module, too late.
+    import nova.tests.functional  # noqa: F401
+
+    disabled = os.environ.get('OS_NOVA_DISABLE_EVENTLET_PATCHING', '')
+    if disabled.lower() not in ('1', 'true', 'yes'):
+        from nova import monkey_patch
+
+        # Nova 31 patches when the module is imported.
+        patched = getattr(monkey_patch, 'is_patched', lambda: True)
+        if not patched():
+            monkey_patch.patch()

@@ -105,7 +105,7 @@ class ComputeManager(manager.ComputeManager):
             ctxt, VOLUME_CHECK_EVENT, self.host, instance.uuid
         ):
             volume_check.check_volumes(
-                ctxt, self.driver, self.volume_api, instance, self.host
+                ctxt, self.driver, self.volume_api, instance
             )
 
     def xcell_drop_claim_at_dest(

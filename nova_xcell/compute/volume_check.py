@@ -21,7 +21,6 @@ def check_volumes(
     driver,
     volume_api,
     instance: objects.Instance,
-    host: str,
 ) -> None:
     """Let the virt driver connect every volume of a server once.
 
@@ -35,7 +34,6 @@ def check_volumes(
         not stand in the way
     :param volume_api: nova.volume.cinder.API
     :param instance: the server's record in the cell of this host
-    :param host: name of this host, for messages
     :raises: nova.exception.MigrationPreCheckError naming the volume
     """
     can_connect_volume = getattr(driver, 'can_connect_volume', None)
@@ -62,13 +60,9 @@ def check_volumes(
                 instance=instance,
                 exc_info=True,
             )
-            raise _unreachable(bdm.volume_id, host, exc)
+            raise _unreachable(bdm.volume_id, exc)
         if not reachable:
-            raise _unreachable(
-                bdm.volume_id,
-                host,
-                _('the virt driver says no, its log has the reason'),
-            )
+            raise _unreachable(bdm.volume_id, _('see the log of nova-compute'))
 
 
 def _check_volume(
@@ -129,14 +123,9 @@ def _delete_attachment(
 
 
 def _unreachable(
-    volume_id: str,
-    host: str,
-    reason: object,
+    volume_id: str, reason: object
 ) -> nova_exception.MigrationPreCheckError:
     return nova_exception.MigrationPreCheckError(
-        reason=_(
-            'Volume %(volume)s cannot be connected to host %(host)s: '
-            '%(reason)s'
-        )
-        % {'volume': volume_id, 'host': host, 'reason': reason}
+        reason=_('Volume %(volume)s cannot be connected: %(reason)s')
+        % {'volume': volume_id, 'reason': reason}
     )

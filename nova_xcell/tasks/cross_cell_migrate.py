@@ -161,7 +161,7 @@ class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
                 raise self._give_up(
                     failure,
                     tried,
-                    _('No host of the target cell can take the server'),
+                    _('No host can take the server'),
                 )
             selection = self.alternate_hosts.pop(0)
             reason = self._claim(selection)

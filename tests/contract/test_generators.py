@@ -63,6 +63,18 @@ class TestGenerators(base.ProcessTest):
         )
         self.assertIn('Result: Warning', output)
 
+    def test_status_with_a_misspelt_driver(self):
+        """oslo.config goes on without it, so a service would start plain."""
+        output = self.command(
+            'nova-xcell-status',
+            '--config-file',
+            self.config_file(base.ENABLED.replace('nova_xcell', 'nova_cell')),
+            'upgrade',
+            'check',
+            code=1,
+        )
+        self.assertIn('Result: Warning', output)
+
     def test_status_of_bad_options(self):
         output = self.command(
             'nova-xcell-status',

@@ -4,18 +4,12 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import logging
 import os
 import sys
 import warnings
 
-#: What an operator writes into nova.conf and placement.conf, here as the
-#: environment variables that oslo.config reads for it.
-SWITCH = {
-    'OS_DEFAULT__CONFIG_SOURCE': 'xcell',
-    'OS_XCELL__DRIVER': 'nova_xcell',
-}
+from tests import switch
 
 
 def main() -> int:
@@ -34,7 +28,8 @@ def main() -> int:
         help='leave the plug-ins off, to see what plain Nova does',
     )
     plain = parser.parse_args().plain
-    _flip_switch(plain)
+    if plain:
+        os.environ[switch.PLAIN] = 'yes'
     _be_quiet()
 
     print('Two cells, three hosts: host1 in cell1, host2 and host3 in cell2')
@@ -43,14 +38,13 @@ def main() -> int:
     else:
         print(
             "The operator's switch, from the environment: "
-            + ' '.join(f'{name}={os.environ.get(name)}' for name in SWITCH)
+            + ' '.join(f'{name}={to}' for name, to in switch.SWITCH.items())
         )
     print('Starting Nova and Placement', flush=True)
 
-    # Only now: Nova must find the switch when it parses its config. This
-    # package is the first of it, because it decides on monkey patching.
-    importlib.import_module('nova.tests.functional')
+    switch.start()
 
+    # Only now: they import the host.
     import testtools
 
     from tests.demo import story
@@ -62,14 +56,6 @@ def main() -> int:
     if not result.wasSuccessful():
         return 2
     return 1 if case.failed else 0
-
-
-def _flip_switch(plain: bool) -> None:
-    if plain:
-        for name in SWITCH:
-            os.environ.pop(name, None)
-    elif 'OS_DEFAULT__CONFIG_SOURCE' not in os.environ:
-        os.environ.update(SWITCH)
 
 
 def _be_quiet() -> None:

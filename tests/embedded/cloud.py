@@ -3,17 +3,14 @@
 
 Real nova-api, super-conductor, scheduler and computes, a real Placement,
 SQLite and in-memory messaging; Cinder, Neutron and Glance are the fixtures
-that Nova ships. Nothing here loads our plug-ins: whoever wants them sets the
-operator's switch in the environment (OS_DEFAULT__CONFIG_SOURCE=xcell and
-OS_XCELL__DRIVER=nova_xcell) before Nova is imported.
+that Nova ships. Nothing here loads our plug-ins: that is the operator's
+switch, see :mod:`tests.switch`, whose start() has to come before this module.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 import contextlib
-import os
-import sys
 from typing import Any
 
 from oslo_utils import uuidutils
@@ -23,9 +20,6 @@ import nova.conf
 from nova.policies import base as base_policies
 from nova.policies import servers as servers_policies
 from nova.tests import fixtures as nova_fixtures
-
-# First of all, because importing it decides on monkey patching.
-import nova.tests.functional
 from nova.tests.functional import integrated_helpers
 
 from tests.embedded import driver
@@ -102,11 +96,6 @@ class TwoCellCloud(
             'nova.virt.fake.StoragePathFakeDriver',
             driver.StoragePathFakeDriver,
         )
-        # The fixtures look for the file beside the package; an installed
-        # Nova has it in the environment's etc.
-        paste = os.path.join(sys.prefix, 'etc', 'nova', 'api-paste.ini')
-        if os.path.exists(paste):
-            self.flags(api_paste_config=paste, group='wsgi')
         super().setUp()
         self.cinder = self.useFixture(Cinder(self))
         self.policy.set_rules(

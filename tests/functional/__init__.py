@@ -3,7 +3,4 @@
 
 from tests import switch
 
-switch.turn_on()
-
-# Decides on monkey patching, so nothing of the host may come before it.
-import nova.tests.functional  # noqa: E402, F401
+switch.start()

@@ -85,7 +85,7 @@ class TestBindingRefused(_Scenarios, dest_hosts.DestHostsTest):
 class TestVolumeUnreachable(_Scenarios, dest_hosts.DestHostsTest):
     """The host has no path to the data volume (XC-08)."""
 
-    reason = 'cannot be connected to host'
+    reason = 'cannot be connected'
 
     def fail_host(self, host):
         self.make_volume_unreachable(self.volumes_of(self.server)[-1], host)

@@ -71,8 +71,9 @@ class TestValidate(unittest.TestCase):
     def test_value_of_the_wrong_type(self, line):
         with self.assertRaisesRegex(
             exception.InvalidOption, 'prep_settle_timeout'
-        ):
+        ) as caught:
             self.parse(line)
+        self.assertNotIn('LocationInfo', str(caught.exception))
 
     def test_options_are_listed_for_the_generator(self):
         ((group, opts),) = xcell_conf.list_opts()
