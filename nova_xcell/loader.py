@@ -22,7 +22,8 @@ from nova_xcell import features
 from nova_xcell import releases
 from nova_xcell import seams
 
-# Not oslo.log: a service arms before its logging is set up.
+# Not oslo.log: a service arms before its logging is set up, and only seams
+# that are installed later are seen in its log.
 LOG = logging.getLogger(__name__)
 
 
@@ -85,7 +86,7 @@ def arm(conf: cfg.ConfigOpts, project: str) -> tuple[str, ...]:
     except Exception:
         disarm()
         raise
-    LOG.debug('nova-xcell armed: %s', ', '.join(wanted) or 'no feature')
+    LOG.info('nova-xcell: armed for %s.', ', '.join(wanted) or 'no feature')
     return _armed
 
 
@@ -138,6 +139,7 @@ def _install_module(module: types.ModuleType) -> None:
     for seam in _seams_of(module):
         if seam.kind == seams.REPLACED and seam not in _installed:
             _installed[seam] = _install(seam, module)
+            LOG.info('nova-xcell: %s is replaced.', seam.path)
 
 
 def _seams_of(module: types.ModuleType) -> list[seams.Seam]:

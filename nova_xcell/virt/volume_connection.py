@@ -30,7 +30,7 @@ def can_connect(
     :param context: auth context
     :param connection_info: what Cinder says for this host; not changed
     :param instance: the server that uses the volume
-    :returns: False if the connection failed; the log has the reason
+    :returns: False if one of the two failed; the log has the reason
     """
     volume_id = driver_block_device.get_volume_id(connection_info)
     if connection_info.get('multiattach') and _in_use_on_this_host(
@@ -48,21 +48,11 @@ def can_connect(
     try:
         volume_driver = driver._get_volume_driver(connection_info)
         volume_driver.connect_volume(connection_info, instance)
-    except Exception:
-        LOG.warning(
-            'Volume %s cannot be connected to this host.',
-            volume_id,
-            instance=instance,
-            exc_info=True,
-        )
-        _disconnect_leftovers(driver, connection_info, instance, volume_id)
-        return False
-    try:
         volume_driver.disconnect_volume(connection_info, instance)
     except Exception:
         LOG.warning(
-            'Volume %s was connected to this host, but could not be '
-            'disconnected again.',
+            'Volume %s cannot be connected to this host and disconnected '
+            'again.',
             volume_id,
             instance=instance,
             exc_info=True,
