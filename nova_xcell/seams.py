@@ -119,13 +119,6 @@ SEAMS: tuple[Seam, ...] = (
         services=_CONDUCTOR,
     ),
     Seam(
-        'nova.conductor.tasks.cross_cell_migrate',
-        'CrossCellMigrationTask.rollback',
-        OVERRIDDEN,
-        '(self, ex)',
-        services=_CONDUCTOR,
-    ),
-    Seam(
         'nova.scheduler.utils',
         'claim_resources',
         CALLED,

@@ -29,9 +29,6 @@ class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
     See spec cross-cell-resize, "(Super)Conductor".
     """
 
-    #: The host that is tried, from its choice on.
-    _dest: dest_host.DestHost | None = None
-
     def _setup_target_cell_db(self):
         """Create the server's records in the target cell (XC-06).
 
@@ -55,7 +52,7 @@ class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
         """
         tried = attempts.Attempts()
         while True:
-            self._dest = dest_host.DestHost(
+            dest = dest_host.DestHost(
                 self._target_cell_context,
                 self._target_cell_instance,
                 self.flavor,
@@ -64,21 +61,21 @@ class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
                 self.compute_rpcapi,
             )
             try:
-                self._dest.choose()
+                dest.choose()
                 return super()._prep_resize_at_dest(target_cell_migration)
             except Exception as exc:
-                if self._prepared_at_dest():
+                if 'PrepResizeAtDestTask' in self._completed_tasks:
                     # The host was fine; what failed came after.
                     raise
                 failure = exc
             LOG.warning(
                 'Host %s cannot take the server: %s',
-                self._dest.host,
+                dest.host,
                 attempts.reason_of(failure),
                 instance=self.instance,
             )
-            tried.failed(self._dest.host, failure)
-            self._drop_claim(failure, tried)
+            tried.failed(dest.host, failure)
+            self._drop_claim(dest, failure, tried)
             if not self._still_wanted():
                 raise failure
             self.host_selection = self._next_host(failure, tried)
@@ -87,29 +84,6 @@ class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
                 self.host_selection.service_host,
                 instance=self.instance,
             )
-
-    def rollback(self, ex):
-        """Take back what was done, the claim of the destination included.
-
-        :param ex: the error that ended the move
-        """
-        if (
-            self._prepared_at_dest()
-            and 'PrepResizeAtSourceTask' not in self._completed_tasks
-        ):
-            # Nothing runs there yet. Its records are still needed for this.
-            try:
-                self._dest.drop_claim(outcome_unknown=False)
-            except Exception:
-                LOG.exception(
-                    'The claim on host %s could not be dropped.',
-                    self._dest.host,
-                    instance=self.instance,
-                )
-        super().rollback(ex)
-
-    def _prepared_at_dest(self) -> bool:
-        return 'PrepResizeAtDestTask' in self._completed_tasks
 
     def _still_wanted(self) -> bool:
         """Tell whether the server still waits for its move."""
@@ -123,6 +97,7 @@ class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
 
     def _drop_claim(
         self,
+        dest: dest_host.DestHost,
         failure: Exception,
         tried: attempts.Attempts,
     ) -> None:
@@ -131,7 +106,7 @@ class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
         Its bindings and attachments are gone: the task that made them has
         rolled back.
         """
-        if not self._dest.drop_claim(attempts.outcome_unknown(failure)):
+        if not dest.drop_claim(attempts.outcome_unknown(failure)):
             raise self._give_up(
                 failure,
                 tried,
@@ -139,7 +114,7 @@ class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
                     'Host %s did not answer in time and may still claim '
                     'resources for the server; no further host was tried'
                 )
-                % self._dest.host,
+                % dest.host,
             )
 
     def _next_host(

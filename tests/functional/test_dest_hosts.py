@@ -4,7 +4,6 @@
 import fixtures
 import oslo_messaging as messaging
 
-from nova import exception
 from nova.compute import rpcapi
 
 from nova_xcell.tasks import cross_cell_migrate
@@ -306,25 +305,6 @@ class TestPlacement(dest_hosts.DestHostsTest):
             self.refuse_claim(host)
         self.resize(server)
         self.assert_as_before()
-
-
-class TestFailureAfterPreparation(dest_hosts.DestHostsTest):
-    def test_claim_is_dropped(self):
-        """The source says no, before it touches its guest."""
-        server = self.boot(data_volume=True)
-
-        def refuse(*args, **kwargs):
-            raise exception.InstancePowerOffFailure(reason='busy')
-
-        self.stub_out(
-            'nova.compute.rpcapi.ComputeAPI.'
-            'prep_snapshot_based_resize_at_source',
-            refuse,
-        )
-        self.resize(server)
-        snapshot = observe.snapshot(self, server['id'])
-        self.assertEqual(self.before.claims, snapshot.claims)
-        self.assertEqual(self.before.vcpus, snapshot.vcpus)
 
 
 class TestCrossCellMove(dest_hosts.DestHostsTest):
