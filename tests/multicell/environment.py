@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The virtual environment with the host's services, and our wheel in it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+
+from tests.multicell import layout as lay
+from tests.multicell.layout import Layout
+from tests.multicell.processes import run
+
+#: Exact versions of all there is in the environment but our wheel.
+CONSTRAINTS = lay.ROOT / 'constraints' / 'multicell.txt'
+
+#: What the wheel is made of.
+SOURCES = (
+    'nova_xcell', 'setup.py', 'setup.cfg', 'pyproject.toml',
+    'requirements.txt', 'README.rst', 'LICENSE', 'MANIFEST.in',
+)  # fmt: skip
+
+
+def ensure(layout: Layout) -> None:
+    """Create the environment, or bring it up to date.
+
+    :param layout: where the cloud is
+    :raises: MulticellError
+    """
+    stamp = layout.venv / 'multicell.stamp'
+    digest = hashlib.sha256(CONSTRAINTS.read_bytes()).hexdigest()
+    if stamp.exists() and stamp.read_text() == digest:
+        return
+    log = layout.log / 'environment.log'
+    installer = layout.cache / 'installer'
+    if not (installer / 'bin' / 'uv').exists():
+        run([sys.executable, '-m', 'venv', installer], log=log)
+        run([installer / 'bin' / 'pip', 'install', '-q', 'uv'], log=log)
+    if not layout.python.exists():
+        run([sys.executable, '-m', 'venv', layout.venv], log=log)
+    run(
+        [*_uv(layout, 'install'), '--compile-bytecode', '-r', CONSTRAINTS],
+        _uv_env(layout),
+        log,
+    )
+    stamp.write_text(digest)
+
+
+def _uv(layout: Layout, *verb: str) -> list[str | os.PathLike]:
+    uv = layout.cache / 'installer' / 'bin' / 'uv'
+    return [uv, 'pip', *verb, '-q', '-p', layout.python]
+
+
+def _uv_env(layout: Layout) -> dict[str, str]:
+    return {**os.environ, 'UV_CACHE_DIR': str(layout.cache / 'uv')}
+
+
+def install_plugin(layout: Layout) -> bool:
+    """Build the wheel of the checkout and install it, if it is another one.
+
+    :param layout: where the cloud is
+    :returns: whether what is installed has changed
+    """
+    stamp = layout.venv / 'nova-xcell.stamp'
+    digest = _digest()
+    if stamp.exists() and stamp.read_text() == digest:
+        return False
+    log = layout.log / 'environment.log'
+    tree = layout.cache / 'wheel'
+    shutil.rmtree(tree, ignore_errors=True)
+    tree.mkdir(parents=True)
+    for name in SOURCES:
+        source = lay.ROOT / name
+        if source.is_dir():
+            ignored = shutil.ignore_patterns('__pycache__')
+            shutil.copytree(source, tree / name, ignore=ignored)
+        else:
+            shutil.copy(source, tree / name)
+    run(
+        [
+            layout.python, '-m', 'pip', 'wheel', '-q', '--no-deps',
+            '--no-build-isolation', '-w', tree, tree,
+        ],
+        {**os.environ, 'PBR_VERSION': _version()},
+        log,
+    )  # fmt: skip
+    (wheel,) = tree.glob('*.whl')
+    run(
+        [
+            *_uv(layout, 'install'), '--compile-bytecode', '--reinstall',
+            '--no-deps', wheel,
+        ],
+        _uv_env(layout),
+        log,
+    )  # fmt: skip
+    stamp.write_text(digest)
+    return True
+
+
+def remove_plugin(layout: Layout) -> bool:
+    """Uninstall our wheel.
+
+    :param layout: where the cloud is
+    :returns: whether it was installed
+    """
+    stamp = layout.venv / 'nova-xcell.stamp'
+    if not stamp.exists():
+        return False
+    run(
+        [*_uv(layout, 'uninstall'), 'nova-xcell'],
+        _uv_env(layout),
+        layout.log / 'environment.log',
+    )
+    stamp.unlink()
+    return True
+
+
+def _digest() -> str:
+    digest = hashlib.sha256()
+    for name in SOURCES:
+        source = lay.ROOT / name
+        files = sorted(source.rglob('*.py')) if source.is_dir() else [source]
+        for file in files:
+            digest.update(str(file.relative_to(lay.ROOT)).encode())
+            digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def _version() -> str:
+    """Return what git says; pbr asks it only where it finds the tree."""
+    try:
+        found = subprocess.run(
+            ['git', 'describe', '--tags', '--abbrev=0'],
+            cwd=lay.ROOT,
+            capture_output=True,
+            text=True,
+        )
+    except FileNotFoundError:
+        return '0.0.1.dev1'
+    return found.stdout.strip() if found.returncode == 0 else '0.0.1.dev1'

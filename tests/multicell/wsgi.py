@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Serve one WSGI application: MODULE ADDRESS PORT [ARGUMENT...].
+
+Run by its path in the cloud's environment. The arguments are those that the
+application finds in ``sys.argv``; several parse it when they are imported.
+"""
+
+import importlib
+import sys
+
+from gunicorn.app.base import BaseApplication
+
+THREADS = 8
+
+
+class Application(BaseApplication):
+    """gunicorn with one process and native threads."""
+
+    def __init__(self, module: str, address: str, port: str) -> None:
+        self.module = module
+        self.bind = f'{address}:{port}'
+        super().__init__()
+
+    def load_config(self) -> None:
+        options = {
+            'bind': self.bind,
+            'workers': 1,
+            'worker_class': 'gthread',
+            'threads': THREADS,
+            'timeout': 300,
+            'graceful_timeout': 5,
+            'keepalive': 30,
+            'worker_tmp_dir': '/dev/shm',
+        }
+        for option, value in options.items():
+            self.cfg.set(option, value)
+
+    def load(self):
+        return importlib.import_module(self.module).application
+
+
+if __name__ == '__main__':
+    _script, module, address, port, *rest = sys.argv
+    sys.argv = [module, *rest]
+    Application(module, address, port).run()
