@@ -113,6 +113,18 @@ class Processes:
                 wait_until(lambda: not self.pid(name), name, GRACE)
         self._pid_file(name).unlink(missing_ok=True)
 
+    def signal(self, name: str, number: signal.Signals) -> None:
+        """Send a signal to the group of a process.
+
+        :param name: its name
+        :param number: the signal
+        :raises: MulticellError if it does not run
+        """
+        pid = self.pid(name)
+        if not pid:
+            raise MulticellError(f'{name} does not run')
+        signal_group(pid, number)
+
     def _group_lives(self, name: str, pid: int) -> bool:
         reap(pid)
         return self.pid(name) is not None

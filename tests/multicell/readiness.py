@@ -8,6 +8,7 @@ import subprocess
 from tests.multicell import database
 from tests.multicell import layout as lay
 from tests.multicell import netns
+from tests.multicell.errors import MulticellError
 from tests.multicell.layout import Layout
 from tests.multicell.waiting import wait_until
 
@@ -75,12 +76,11 @@ def wait_for_reports(layout: Layout, since: str, timeout: float = 180) -> None:
     :param timeout: seconds
     :raises: MulticellError
     """
-    wait_until(
-        lambda: not silent(layout, since),
-        f'reports, {", ".join(silent(layout, since))}',
-        timeout,
-        1,
-    )
+    try:
+        wait_until(lambda: not silent(layout, since), '', timeout, 1)
+    except MulticellError:
+        missing = ', '.join(silent(layout, since))
+        raise MulticellError(f'no report within {timeout:.0f} s: {missing}')
 
 
 def silent(layout: Layout, since: str) -> list[str]:

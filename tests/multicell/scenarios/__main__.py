@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run scenarios; started by ``python -m tests.multicell test``."""
+
+from __future__ import annotations
+
+import sys
+import time
+import traceback
+
+from tests.multicell.errors import MulticellError
+from tests.multicell.kit.clients import Clients
+from tests.multicell.kit.resources import Resources
+from tests.multicell.scenarios import moves  # noqa: F401
+from tests.multicell.scenarios import within_cell  # noqa: F401
+from tests.multicell.scenarios.registry import Context
+from tests.multicell.scenarios.registry import Scenario
+from tests.multicell.scenarios.registry import SCENARIOS
+
+
+def main(names: list[str]) -> int:
+    """Run scenarios and print a line for each.
+
+    :param names: of the scenarios; all if empty; ``--list`` only names them
+    :returns: the exit code
+    """
+    if names == ['--list']:
+        for scenario in SCENARIOS.values():
+            print(scenario.name)
+        return 0
+    unknown = [name for name in names if name not in SCENARIOS]
+    if unknown:
+        print(f'multicell: no scenario {", ".join(unknown)}', file=sys.stderr)
+        return 2
+    clients = Clients()
+    Resources(clients).prepare()
+    results = [
+        run(SCENARIOS[name], clients) for name in names or list(SCENARIOS)
+    ]
+    passed = results.count(True)
+    print(f'{passed} passed, {len(results) - passed} failed')
+    return 0 if all(results) else 1
+
+
+def run(scenario: Scenario, clients: Clients) -> bool:
+    """Run one scenario and print its result.
+
+    :param scenario: the scenario
+    :param clients: of the cloud
+    :returns: whether it passed
+    """
+    began = time.monotonic()
+    context = Context(clients)
+    error = None
+    for step in (lambda: scenario.run(context), context.resources.release):
+        try:
+            step()
+        except MulticellError as exc:
+            error = error or str(exc)
+        except Exception:
+            error = error or traceback.format_exc()
+    result = 'FAILED' if error else 'ok'
+    notes = ''.join(f', {note}' for note in context.notes)
+    print(
+        f'{scenario.name:34} {result:6} '
+        f'{time.monotonic() - began:5.0f} s{notes}',
+        flush=True,
+    )
+    if error:
+        print(f'    {error}', flush=True)
+    return error is None
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a scenario is, and the list of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import dataclasses
+
+from tests.multicell.errors import MulticellError
+from tests.multicell.kit.clients import Clients
+from tests.multicell.kit.faults import Faults
+from tests.multicell.kit.resources import Resources
+
+
+class Context:
+    """What a scenario is given.
+
+    :param clients: of the cloud
+    """
+
+    def __init__(self, clients: Clients) -> None:
+        self.clients = clients
+        self.resources = Resources(clients)
+        self.faults = Faults(clients)
+        #: Printed behind the result.
+        self.notes: list[str] = []
+
+    def note(self, text: str) -> None:
+        """Add something worth reading to the result.
+
+        :param text: a few words
+        """
+        self.notes.append(text)
+
+
+@dataclasses.dataclass(frozen=True)
+class Scenario:
+    """A scenario.
+
+    :param name: of its function, with dashes
+    :param run: the function; raises what is wrong
+    :param needs_plugins: whether a plain host fails it
+    """
+
+    name: str
+    run: Callable[[Context], None]
+    needs_plugins: bool
+
+
+SCENARIOS: dict[str, Scenario] = {}
+
+
+def scenario(
+    needs_plugins: bool = False,
+) -> Callable[[Callable[[Context], None]], Callable[[Context], None]]:
+    """Make a function a scenario.
+
+    :param needs_plugins: whether a plain host fails it
+    """
+
+    def add(function: Callable[[Context], None]):
+        name = function.__name__.replace('_', '-')
+        SCENARIOS[name] = Scenario(name, function, needs_plugins)
+        return function
+
+    return add
+
+
+def expect(found: object, wanted: object, what: str) -> None:
+    """Compare.
+
+    :param found: what is
+    :param wanted: what should be
+    :param what: what it is, for the message
+    :raises: MulticellError if they differ
+    """
+    if found != wanted:
+        raise MulticellError(f'{what}: {found!r}, not {wanted!r}')

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What has nothing to do with the plug-ins works as before."""
+
+from __future__ import annotations
+
+from tests.multicell.kit import observe
+from tests.multicell.kit.servers import downtime
+from tests.multicell.scenarios.registry import Context
+from tests.multicell.scenarios.registry import expect
+from tests.multicell.scenarios.registry import scenario
+
+
+@scenario()
+def resize_within_cell(context: Context) -> None:
+    """A cold migration to the other host of the cell, confirmed."""
+    server = context.resources.server('host1a')
+    sums = server.sums()
+    seconds = server.migrate('host1b')
+    context.note(f'VERIFY_RESIZE after {seconds:.1f} s')
+    expect(server.sums(), sums, 'data')
+    server.confirm()
+    expect(server.host, 'host1b', 'host')
+    server.settle()
+    expect(observe.disks(context.clients, server.uuid), ['host1b'], 'files')
+
+
+@scenario()
+def live_migration(context: Context) -> None:
+    """To the other host of the cell, without a boot."""
+    server = context.resources.server('host1a')
+    boot = server.ticks()[-1].boot
+    server.act('os-migrateLive', {'host': 'host1b', 'block_migration': 'auto'})
+    server.wait_for_migration('completed')
+    server.wait_for('ACTIVE')
+    expect(server.host, 'host1b', 'host')
+    ticks = server.ticks()
+    expect(ticks[-1].boot, boot, 'boots of the guest')
+    context.note(f'guest silent for {downtime(ticks)} s')
+    server.settle()
+
+
+@scenario()
+def rebuild(context: Context) -> None:
+    """The same server gets a new root disk."""
+    server = context.resources.server('host1a')
+    sums, identity = server.sums(), server.identity
+    image = server.show()['image']['id']
+    server.act('rebuild', {'imageRef': image})
+    server.wait_for('ACTIVE')
+    expect(server.sums()['root'] != sums['root'], True, 'a new root disk')
+    expect(server.identity, identity, 'identity')
+    server.settle()
