@@ -41,7 +41,7 @@ ATTACHMENTS = (
     'where instance_uuid = %s and deleted = 0'
 )
 BINDINGS = (
-    'select port_id, host, status from ml2_port_bindings '
+    'select port_id, host, ml2_port_bindings.status from ml2_port_bindings '
     'join ports on ports.id = port_id where device_id = %s and host != ""'
 )
 IMAGES = (

@@ -27,7 +27,9 @@ class Resources:
         self.clients = clients
         self.sdk = clients.sdk
         self._numbers = itertools.count(1)
-        self._undo = contextlib.ExitStack()
+        # Volumes may be older or newer than the servers that use them.
+        self._servers = contextlib.ExitStack()
+        self._volumes = contextlib.ExitStack()
 
     def prepare(self) -> None:
         """Create what all scenarios share, once a cloud."""
@@ -120,13 +122,13 @@ class Resources:
             request['imageRef'] = image.id
         made = self.clients.compute('POST', '/servers', {'server': request})
         server = Server(self.clients, made['server']['id'])
-        self._undo.callback(self._delete_server, server)
+        self._servers.callback(self._delete_server, server)
         server.wait_for('ACTIVE')
         server.ticks()
         return server
 
     def _delete_server(self, server: Server) -> None:
-        if self.sdk.compute.find_server(server.uuid):
+        if not server.is_gone():
             server.delete()
 
     def volume(self, image: str | None = None) -> str:
@@ -137,7 +139,7 @@ class Resources:
         """
         storage = self.sdk.block_storage
         volume = storage.create_volume(size=1, image_id=image)
-        self._undo.callback(self._delete_volume, volume.id)
+        self._volumes.callback(self._delete_volume, volume.id)
         wait_until(
             lambda: storage.get_volume(volume.id).status == 'available',
             'the volume is made',
@@ -153,5 +155,6 @@ class Resources:
         storage.delete_volume(volume)
 
     def release(self) -> None:
-        """Delete what was created, the newest first."""
-        self._undo.close()
+        """Delete what was created."""
+        with self._volumes, self._servers:
+            pass

@@ -82,14 +82,25 @@ class Server:
             LIMIT,
         )
 
-    def failed_events(self) -> list[str]:
-        """Return the details of the events that failed, of its last action."""
+    def events(self, name: str | None = None) -> list[dict]:
+        """Return the events of its last action.
+
+        :param name: only those of this name
+        """
         path = f'/servers/{self.uuid}/os-instance-actions'
         action = self.clients.compute('GET', path)['instanceActions'][0]
         found = self.clients.compute('GET', f'{path}/{action["request_id"]}')
         return [
-            f'{event["event"]}: {event.get("details")}'
+            event
             for event in found['instanceAction']['events']
+            if name in (None, event['event'])
+        ]
+
+    def failures(self) -> list[str]:
+        """Return the events of its last action that failed, with details."""
+        return [
+            f'{event["event"]}: {event.get("details")}'
+            for event in self.events()
             if event['result'] == 'Error'
         ]
 
@@ -122,7 +133,7 @@ class Server:
             if server['status'] == 'ERROR' != status:
                 raise MulticellError(
                     f'server is in ERROR: {server.get("fault")}; '
-                    f'{self.failed_events()}'
+                    f'{self.failures()}'
                 )
             return server['status'] == status
 
@@ -187,9 +198,10 @@ class Server:
     def delete(self) -> None:
         """Delete the server and wait until it is gone."""
         self.clients.compute('DELETE', f'/servers/{self.uuid}')
-        wait_until(self._is_gone, f'server {self.uuid} is gone')
+        wait_until(self.is_gone, f'server {self.uuid} is gone')
 
-    def _is_gone(self) -> bool:
+    def is_gone(self) -> bool:
+        """Tell whether the API does not know the server any more."""
         try:
             self.show()
         except openstack.exceptions.NotFoundException:
@@ -209,7 +221,7 @@ class Server:
 
         def answer() -> str | None:
             try:
-                with urllib.request.urlopen(url, timeout=3) as found:
+                with urllib.request.urlopen(url, timeout=15) as found:
                     return found.read().decode()
             except OSError:
                 return None
