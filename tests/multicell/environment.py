@@ -99,21 +99,28 @@ def install_plugin(layout: Layout) -> bool:
     return True
 
 
+def plugin_is_installed(layout: Layout) -> bool:
+    """Tell whether our wheel is installed.
+
+    :param layout: where the cloud is
+    """
+    return (layout.venv / 'nova-xcell.stamp').exists()
+
+
 def remove_plugin(layout: Layout) -> bool:
     """Uninstall our wheel.
 
     :param layout: where the cloud is
     :returns: whether it was installed
     """
-    stamp = layout.venv / 'nova-xcell.stamp'
-    if not stamp.exists():
+    if not plugin_is_installed(layout):
         return False
     run(
         [*_uv(layout, 'uninstall'), 'nova-xcell'],
         _uv_env(layout),
         layout.log / 'environment.log',
     )
-    stamp.unlink()
+    (layout.venv / 'nova-xcell.stamp').unlink()
     return True
 
 
