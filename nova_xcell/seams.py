@@ -165,6 +165,27 @@ SEAMS: tuple[Seam, ...] = (
     ),
     Seam(
         'nova.compute.manager',
+        'ComputeManager.confirm_snapshot_based_resize_at_source',
+        OVERRIDDEN,
+        '(self, ctxt, instance, migration)',
+        services=_COMPUTE,
+    ),
+    Seam(
+        'nova.network.neutron',
+        'API.bind_ports_to_host',
+        OVERRIDDEN,
+        '(self, context, instance, host, vnic_types=None, port_profiles=None)',
+        services=_CONDUCTOR,
+    ),
+    Seam(
+        'nova.network.neutron',
+        'API.setup_networks_on_host',
+        CALLED,
+        '(self, context, instance, host=None, teardown=False)',
+        services=_COMPUTE,
+    ),
+    Seam(
+        'nova.compute.manager',
         'ComputeManager.prep_snapshot_based_resize_at_dest',
         OVERRIDDEN,
         '(self, ctxt, instance, flavor, nodename, migration, limits)',

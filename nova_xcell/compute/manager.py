@@ -108,6 +108,36 @@ class ComputeManager(manager.ComputeManager):
                 ctxt, self.driver, self.volume_api, instance
             )
 
+    def confirm_snapshot_based_resize_at_source(
+        self, ctxt, instance, migration
+    ):
+        """Confirm a move on its source, and end it for Neutron as well.
+
+        See the host's method, and :mod:`nova_xcell.tasks.dest_bindings`: the
+        mark on the destination's bindings is only needed while there are
+        those of the source.
+
+        :param ctxt: user auth request context
+        :param instance: the server's record in this cell
+        :param migration: nova.objects.Migration in this cell
+        """
+        super().confirm_snapshot_based_resize_at_source(
+            ctxt, instance, migration
+        )
+        moved = instance.obj_clone()
+        moved.host = migration.dest_compute
+        try:
+            self.network_api.setup_networks_on_host(ctxt, moved, teardown=True)
+        except Exception:
+            # Harmless where the server is; its next move replaces it.
+            LOG.warning(
+                'The profile of the port bindings on host %s still names '
+                'that host as the target of a move.',
+                migration.dest_compute,
+                instance=instance,
+                exc_info=True,
+            )
+
     def xcell_drop_claim_at_dest(
         self,
         ctxt,

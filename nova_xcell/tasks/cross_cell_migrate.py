@@ -17,6 +17,7 @@ from nova.i18n import _
 
 from nova_xcell.tasks import attempts
 from nova_xcell.tasks import dest_allocation
+from nova_xcell.tasks import dest_bindings
 from nova_xcell.tasks import dest_host
 from nova_xcell.tasks import instance_copy
 
@@ -28,6 +29,10 @@ class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
 
     See spec cross-cell-resize, "(Super)Conductor".
     """
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.network_api = dest_bindings.BindingAPI()
 
     def _setup_target_cell_db(self):
         """Create the server's records in the target cell (XC-06).
