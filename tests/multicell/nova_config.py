@@ -151,5 +151,10 @@ def _compute(layout: Layout, host: lay.Host) -> ini.Config:
         },
         'vnc': {'enabled': 'false'},
         'spice': {'enabled': 'false'},
-        'compute': {'resource_provider_association_refresh': 0},
+        'compute': {
+            'resource_provider_association_refresh': 0,
+            # The agent sees a port of the userspace datapath only with its
+            # device, which libvirt makes later.
+            'live_migration_wait_for_vif_plug': 'false',
+        },
     }
