@@ -19,6 +19,7 @@ from nova_xcell import exception
 from nova_xcell.compute import endpoint
 from nova_xcell.compute import preparations
 from nova_xcell.compute import volume_check
+from nova_xcell.tasks import dest_bindings
 
 LOG = logging.getLogger(__name__)
 
@@ -124,6 +125,9 @@ class ComputeManager(manager.ComputeManager):
         super().confirm_snapshot_based_resize_at_source(
             ctxt, instance, migration
         )
+        vifs = instance.get_network_info()
+        if not any(map(dest_bindings.is_wired_by_agent, vifs)):
+            return
         moved = instance.obj_clone()
         moved.host = migration.dest_compute
         try:
