@@ -31,6 +31,7 @@ class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
     """
 
     def __init__(self, *args, **kwargs):
+        """See the host's class; it gets a client of Neutron of ours."""
         super().__init__(*args, **kwargs)
         self.network_api = dest_bindings.BindingAPI()
 

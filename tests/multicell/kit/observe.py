@@ -144,8 +144,8 @@ def _attachments(clients: Clients, server: str) -> dict[str, Attachment]:
 
 
 def _claims(records: dict[str, Record]) -> dict[str, tuple[str, ...]]:
-    # A resource tracker's books are in the memory of nova-compute. What can
-    # be seen of them is the number of vCPUs, which `figures_fit` checks.
+    # A resource tracker's books are in the memory of nova-compute and cannot
+    # be seen from here: what they should hold is taken for granted.
     return {
         record.host: ('instance',)
         for record in records.values()
