@@ -59,26 +59,41 @@ class DestHostsTest(cloud.TwoCellCloud):
             )
 
     def assert_reason_is_told(self, *words):
-        """The real reason is the fault, in the event and at the migration."""
+        """The real reason is the fault, in the event and at the migration.
+
+        The server is at rest before all of that is written.
+        """
+
+        def check():
+            self.assertEqual(['error'], [m.status for m in self.migrations()])
+            fault, events = self._fault(), self._failed_events()
+            for word in words:
+                self.assertIn(word, fault)
+                self.assertTrue(any(word in text for text in events), events)
+
+        self._wait_for_assert(check, max_retries=50, sleep=0.1)
+        self.assertTrue(self.migrations()[0].cross_cell_move)
+
+    def _fault(self):
         with self.context_of('cell1') as context:
             fault = objects.InstanceFault.get_latest_for_instance(
                 context, self.server['id']
             )
-            action = [
+        return fault.message + (fault.details or '') if fault else ''
+
+    def _failed_events(self):
+        with self.context_of('cell1') as context:
+            actions = objects.InstanceActionList.get_by_instance_uuid(
+                context, self.server['id']
+            )
+            (action,) = (
                 action
-                for action in objects.InstanceActionList.get_by_instance_uuid(
-                    context, self.server['id']
-                )
+                for action in actions
                 if action.action in ('resize', 'migrate')
-            ][0]
+            )
             events = instance_action.InstanceActionEventList.get_by_action(
                 context, action.id
             )
-        self.assertEqual(['error'], [m.status for m in self.migrations()])
-        self.assertTrue(self.migrations()[0].cross_cell_move)
-        details = [
+        return [
             event.details or '' for event in events if event.result == 'Error'
         ]
-        for word in words:
-            self.assertIn(word, fault.message + (fault.details or ''))
-            self.assertTrue(any(word in text for text in details), details)
