@@ -10,21 +10,24 @@ from tests.embedded import cloud
 
 
 class TestInstanceCopy(cloud.TwoCellCloud):
+    def load(self, context, server):
+        return objects.Instance.get_by_uuid(
+            context,
+            server['id'],
+            expected_attrs=[
+                'trusted_certs',
+                'keypairs',
+                'pci_requests',
+                'numa_topology',
+                'vcpu_model',
+                'device_metadata',
+                'flavor',
+            ],
+        )
+
     def extra_of(self, server, cell):
         with self.context_of(cell) as context:
-            instance = objects.Instance.get_by_uuid(
-                context,
-                server['id'],
-                expected_attrs=[
-                    'trusted_certs',
-                    'keypairs',
-                    'pci_requests',
-                    'numa_topology',
-                    'vcpu_model',
-                    'device_metadata',
-                    'flavor',
-                ],
-            )
+            instance = self.load(context, server)
             return {
                 'certs': instance.trusted_certs.ids,
                 'keys': [pair.name for pair in instance.keypairs],
@@ -37,15 +40,7 @@ class TestInstanceCopy(cloud.TwoCellCloud):
         loaded and writes the rest as empty."""
         server = self.create_server()
         with self.context_of('cell1') as context:
-            instance = objects.Instance.get_by_uuid(
-                context,
-                server['id'],
-                expected_attrs=[
-                    'trusted_certs',
-                    'keypairs',
-                    'device_metadata',
-                ],
-            )
+            instance = self.load(context, server)
             instance.trusted_certs = trusted_certs.TrustedCerts(
                 ids=[uuids.cert]
             )
