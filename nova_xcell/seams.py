@@ -171,6 +171,20 @@ SEAMS: tuple[Seam, ...] = (
         services=_COMPUTE,
     ),
     Seam(
+        'nova.compute.manager',
+        'ComputeManager._prep_snapshot_based_resize_at_source',
+        OVERRIDDEN,
+        '(self, ctxt, instance, migration, snapshot_id=None)',
+        services=_COMPUTE,
+    ),
+    Seam(
+        'nova.compute.manager',
+        'ComputeManager._power_on',
+        CALLED,
+        '(self, context, instance)',
+        services=_COMPUTE,
+    ),
+    Seam(
         'nova.network.neutron',
         'API.bind_ports_to_host',
         OVERRIDDEN,

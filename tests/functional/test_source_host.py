@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A source host that cannot let a server go (XC-11)."""
+
+import fixtures
+
+from nova import exception
+from nova import objects
+from nova.compute import power_state
+
+from tests.functional import dest_hosts
+
+
+class TestSourceHost(dest_hosts.DestHostsTest):
+    def fail_snapshot(self):
+        driver = self.computes['host1'].manager.driver
+
+        def fail(*args, **kwargs):
+            self.assertEqual(power_state.SHUTDOWN, self.power_state())
+            raise exception.GlanceConnectionFailed(
+                server='glance', reason='it died in mid-upload'
+            )
+
+        self.useFixture(fixtures.MockPatchObject(driver, 'snapshot', fail))
+
+    def power_state(self):
+        with self.context_of('cell1') as context:
+            instance = objects.Instance.get_by_uuid(context, self.server['id'])
+        driver = self.computes['host1'].manager.driver
+        return driver.get_info(instance).state
+
+    def test_guest_runs_again_after_a_failed_snapshot(self):
+        """Plain Nova leaves it powered off, and the server ACTIVE."""
+        server = self.boot()
+        self.fail_snapshot()
+        self.resize(server, host='host2')
+        # As in the host, the audit of the tracker drops host2's claim.
+        self.assertEqual([], self.wait_for_no_leak(server, upkeep=True))
+        self.assert_as_before()
+        self.assertEqual(power_state.RUNNING, self.power_state())
+        self.assert_reason_is_told('it died in mid-upload')
+
+    def test_stopped_guest_stays_stopped(self):
+        server = self.boot()
+        server = self._stop_server(server)
+        self.fail_snapshot()
+        self.resize(server, host='host2')
+        server = self.api.get_server(server['id'])
+        self.assertEqual('SHUTOFF', server['status'])
+        self.assertEqual([], self.wait_for_no_leak(server, upkeep=True))
+        self.assertEqual(power_state.SHUTDOWN, self.power_state())
