@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import pathlib
 import sys
 
+from tests.multicell import environment
+from tests.multicell import figures
 from tests.multicell import layout as lay
 from tests.multicell import machine
 from tests.multicell import netns
@@ -31,14 +34,36 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
         'is .multicell in the checkout. Each folder is a cloud of its own.',
     )
     verbs = parser.add_subparsers(dest='verb', required=True)
+    verbs.add_parser('check', help='tell whether this machine can carry it')
     up = verbs.add_parser('up', help='bring it up, or complete it')
     up.add_argument(
         '--plain', action='store_true', help='without the plug-ins'
+    )
+    up.add_argument(
+        '--neutron',
+        choices=environment.NEUTRON,
+        default=environment.DEFAULT_NEUTRON,
+        help='major version; with 28 the plain host can move servers to the '
+        'other cell, default %(default)s',
     )
     verbs.add_parser('status', help='show its processes')
     test = verbs.add_parser('test', help='run scenarios on it')
     test.add_argument('scenario', nargs='*', help='by name; default: all')
     test.add_argument('--list', action='store_true', help='only name them')
+    test.add_argument(
+        '--core', action='store_true', help='the few that stand for all'
+    )
+    measure = verbs.add_parser(
+        'figures',
+        help='measure moves of the plain host and with the plug-ins in turn; '
+        'the cloud must be down, and is down afterwards',
+    )
+    measure.add_argument('--rounds', type=int, default=2, help='of each mode')
+    measure.add_argument(
+        '--json',
+        type=pathlib.Path,
+        help='file to write, default: figures.json in the state folder',
+    )
     logs = verbs.add_parser('logs', help='print the ends of its logs')
     logs.add_argument('name', nargs='*', help='processes; default: all')
     logs.add_argument('-n', type=int, default=TAIL, help='lines of each')
@@ -70,8 +95,12 @@ def main() -> int:
         return 1
 
 
+def _check(cloud: Cloud, options: argparse.Namespace) -> int:
+    return 0
+
+
 def _up(cloud: Cloud, options: argparse.Namespace) -> int:
-    cloud.up(options.plain)
+    cloud.up(options.plain, options.neutron)
     return 0
 
 
@@ -82,7 +111,11 @@ def _status(cloud: Cloud, options: argparse.Namespace) -> int:
 def _test(cloud: Cloud, options: argparse.Namespace) -> int:
     if not netns.exists(cloud.layout.control):
         raise MulticellError('the cloud is not up')
-    words = ['--list'] if options.list else options.scenario
+    words = [
+        *(['--list'] if options.list else []),
+        *(['--core'] if options.core else []),
+        *options.scenario,
+    ]
     return _replace(
         cloud,
         netns.exec_in(
@@ -120,6 +153,17 @@ def _replace(cloud: Cloud, command: list[str]) -> int:
     os.execvpe(command[0], command, env)
 
 
+def _figures(cloud: Cloud, options: argparse.Namespace) -> int:
+    if netns.exists(cloud.layout.control):
+        raise MulticellError('the cloud is up; take it down first')
+    file = options.json or cloud.layout.folder / 'figures.json'
+    try:
+        figures.measure(cloud, options.rounds, file)
+    finally:
+        cloud.down()
+    return 0
+
+
 def _logs(cloud: Cloud, options: argparse.Namespace) -> int:
     for file in cloud.log_files(options.name):
         if not file.exists():
@@ -136,9 +180,11 @@ def _down(cloud: Cloud, options: argparse.Namespace) -> int:
 
 
 VERBS = {
+    'check': _check,
     'up': _up,
     'status': _status,
     'test': _test,
+    'figures': _figures,
     'logs': _logs,
     'run': _run,
     'down': _down,

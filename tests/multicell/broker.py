@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import json
+import pathlib
 
 from tests.multicell import layout as lay
 from tests.multicell import netns
 from tests.multicell.layout import Layout
 from tests.multicell.processes import Processes
+from tests.multicell.processes import run
 
 NAME = 'rabbitmq'
+PROGRAMS = '/usr/lib/rabbitmq/bin'
 VHOSTS = ('cell0', *lay.CELLS, 'neutron', 'cinder')
 
 
@@ -21,7 +24,7 @@ def start(layout: Layout, processes: Processes, env: dict[str, str]) -> None:
     :param processes: starts them
     :param env: their environment
     """
-    home = layout.var / 'rabbitmq'
+    home = _home(layout)
     home.mkdir(parents=True, exist_ok=True)
     definitions = home / 'definitions.json'
     # Read at the start: rabbitmqctl would cost seconds for each of these.
@@ -34,28 +37,8 @@ def start(layout: Layout, processes: Processes, env: dict[str, str]) -> None:
     (home / 'plugins').write_text('[].\n')
     processes.start(
         NAME,
-        netns.exec_in(layout.control, '/usr/lib/rabbitmq/bin/rabbitmq-server'),
-        {
-            **env,
-            'HOME': str(home),
-            'ERL_EPMD_ADDRESS': '127.0.0.1',
-            'RABBITMQ_NODENAME': 'cloud@localhost',
-            'RABBITMQ_NODE_IP_ADDRESS': lay.CONTROL_IP,
-            'RABBITMQ_NODE_PORT': str(lay.BROKER_PORT),
-            'RABBITMQ_MNESIA_BASE': str(home / 'mnesia'),
-            'RABBITMQ_LOG_BASE': str(home / 'log'),
-            'RABBITMQ_LOGS': '-',
-            'RABBITMQ_ENABLED_PLUGINS_FILE': str(home / 'plugins'),
-            'RABBITMQ_CONFIG_FILE': str(home / 'rabbitmq'),
-            'RABBITMQ_GENERATED_CONFIG_DIR': str(home / 'generated'),
-            'RABBITMQ_PID_FILE': str(home / 'pid'),
-            # It would spin on processors that others need.
-            'RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS': (
-                '+S 2:2 +sbwt none +sbwtdcpu none +sbwtdio none '
-                f'-setcookie {lay.PASSWORD}'
-            ),
-            'RABBITMQ_CTL_ERL_ARGS': f'-setcookie {lay.PASSWORD}',
-        },
+        netns.exec_in(layout.control, f'{PROGRAMS}/rabbitmq-server'),
+        _environment(layout, env),
     )
     processes.start(
         'memcached',
@@ -66,6 +49,51 @@ def start(layout: Layout, processes: Processes, env: dict[str, str]) -> None:
         env,
     )  # fmt: skip
     netns.wait_for_port(layout.control, lay.CONTROL_IP, lay.BROKER_PORT)
+
+
+def control(layout: Layout, env: dict[str, str], *command: str) -> None:
+    """Tell the broker something.
+
+    :param layout: where the cloud is
+    :param env: environment of the cloud
+    :param command: verb and arguments of ``rabbitmqctl``
+    :raises: MulticellError if it fails
+    """
+    run(
+        netns.exec_in(
+            layout.control, f'{PROGRAMS}/rabbitmqctl', '-q', *command
+        ),
+        _environment(layout, env),
+    )
+
+
+def _home(layout: Layout) -> pathlib.Path:
+    return layout.var / 'rabbitmq'
+
+
+def _environment(layout: Layout, env: dict[str, str]) -> dict[str, str]:
+    home = _home(layout)
+    return {
+        **env,
+        'HOME': str(home),
+        'ERL_EPMD_ADDRESS': '127.0.0.1',
+        'RABBITMQ_NODENAME': 'cloud@localhost',
+        'RABBITMQ_NODE_IP_ADDRESS': lay.CONTROL_IP,
+        'RABBITMQ_NODE_PORT': str(lay.BROKER_PORT),
+        'RABBITMQ_MNESIA_BASE': str(home / 'mnesia'),
+        'RABBITMQ_LOG_BASE': str(home / 'log'),
+        'RABBITMQ_LOGS': '-',
+        'RABBITMQ_ENABLED_PLUGINS_FILE': str(home / 'plugins'),
+        'RABBITMQ_CONFIG_FILE': str(home / 'rabbitmq'),
+        'RABBITMQ_GENERATED_CONFIG_DIR': str(home / 'generated'),
+        'RABBITMQ_PID_FILE': str(home / 'pid'),
+        # It would spin on processors that others need.
+        'RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS': (
+            '+S 2:2 +sbwt none +sbwtdcpu none +sbwtdio none '
+            f'-setcookie {lay.PASSWORD}'
+        ),
+        'RABBITMQ_CTL_ERL_ARGS': f'-setcookie {lay.PASSWORD}',
+    }
 
 
 def _definitions() -> dict:

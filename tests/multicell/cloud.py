@@ -20,6 +20,7 @@ from tests.multicell import netns
 from tests.multicell import nova_config
 from tests.multicell import readiness
 from tests.multicell import services
+from tests.multicell.errors import MulticellError
 from tests.multicell.host import HostNameSpaces
 from tests.multicell.layout import Layout
 from tests.multicell.processes import in_name_space
@@ -52,18 +53,25 @@ class Cloud:
 
     # Up
 
-    def up(self, plain: bool = False) -> None:
+    def up(
+        self,
+        plain: bool = False,
+        neutron: str = environment.DEFAULT_NEUTRON,
+    ) -> None:
         """Bring the cloud up; what runs already is left alone.
 
         :param plain: without the plug-ins. If the cloud runs in the other
             mode, or with another state of the plug-ins, the services that
             can carry them are started anew.
+        :param neutron: a key of environment.NEUTRON
         :raises: MulticellError
         """
         machine.check()
+        self._check_neutron(neutron)
         self._make_folders()
         machine.install_packages(self.layout)
-        environment.ensure(self.layout)
+        environment.ensure(self.layout, neutron)
+        self._neutron_file.write_text(neutron)
         self._say('packages and environment')
         self._choose_plugins(plain)
         guest_image.ensure(self.layout)
@@ -72,7 +80,7 @@ class Cloud:
         broker_start = ThreadPoolExecutor(1).submit(
             broker.start, self.layout, self.processes, self.env
         )
-        self._databases()
+        self._databases(neutron)
         self._say('databases')
         self._start_hosts()
         broker_start.result()
@@ -86,6 +94,20 @@ class Cloud:
         self._map_hosts()
         readiness.wait_for_reports(self.layout, since)
         self._say('ready')
+
+    @property
+    def _neutron_file(self) -> pathlib.Path:
+        return self.layout.state / 'neutron'
+
+    def _check_neutron(self, neutron: str) -> None:
+        if not self._neutron_file.exists():
+            return
+        found = self._neutron_file.read_text()
+        if found != neutron:
+            raise MulticellError(
+                f'the cloud has Neutron {found}; to bring it up with '
+                f'{neutron}, take it down first'
+            )
 
     def _make_folders(self) -> None:
         layout = self.layout
@@ -108,9 +130,9 @@ class Cloud:
                 if service.carries_plugins:
                     self.processes.stop(service.name)
 
-    def _databases(self) -> None:
+    def _databases(self, neutron: str) -> None:
         layout = self.layout
-        schema = Schema(layout, self.processes, self.env)
+        schema = Schema(layout, self.processes, self.env, neutron)
         schema.restore()
         database.start(layout, self.processes, self.env)
         if schema.marker.exists():
@@ -133,17 +155,18 @@ class Cloud:
     def _host_list(self) -> list[HostNameSpaces]:
         return list(self.hosts.values())
 
-    def start(self, name: str) -> None:
+    def start(self, name: str, **extra: str) -> None:
         """Start a service, unless it runs.
 
         :param name: its name in the table of services
+        :param extra: more for its environment
         """
         service = self.services[name]
         if service.host:
             command = self.hosts[service.host].command(*service.command)
         else:
             command = netns.exec_in(self.layout.control, *service.command)
-        self.processes.start(name, command, self.env)
+        self.processes.start(name, command, {**self.env, **extra})
 
     def _map_hosts(self) -> None:
         readiness.wait_for_nodes(self.layout)

@@ -61,11 +61,15 @@ def start(layout: Layout, processes: Processes, env: dict[str, str]) -> None:
         env,
     )  # fmt: skip
     netns.wait_for_port(layout.control, lay.CONTROL_IP, lay.DATABASE_PORT)
-    statements = [f'create database if not exists {n}' for n in DATABASES]
-    statements.append(
-        f"create user if not exists cloud@'%' identified by '{lay.PASSWORD}'"
-    )
-    statements.append("grant all on *.* to cloud@'%'")
+    # A user each: a database can be shut alone, and the server counts the
+    # statements of each user.
+    statements = [
+        f'create database if not exists {name};'
+        f"create user if not exists {name}@'%' "
+        f"identified by '{lay.PASSWORD}';"
+        f"grant all on {name}.* to {name}@'%'"
+        for name in DATABASES
+    ]
     query(layout, ';'.join(statements))
 
 

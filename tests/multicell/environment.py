@@ -16,6 +16,14 @@ from tests.multicell.processes import run
 #: Exact versions of all there is in the environment but our wheel.
 CONSTRAINTS = lay.ROOT / 'constraints' / 'multicell.txt'
 
+#: Major version of Neutron -> what it replaces in these. The first is the
+#: default.
+NEUTRON = {
+    '29': None,
+    '28': lay.ROOT / 'constraints' / 'multicell-neutron28.txt',
+}
+DEFAULT_NEUTRON = next(iter(NEUTRON))
+
 #: What the wheel is made of.
 SOURCES = (
     'nova_xcell', 'setup.py', 'setup.cfg', 'pyproject.toml',
@@ -23,15 +31,27 @@ SOURCES = (
 )  # fmt: skip
 
 
-def ensure(layout: Layout) -> None:
+def digest(neutron: str) -> str:
+    """Return a name for what the environment consists of.
+
+    :param neutron: a key of NEUTRON
+    """
+    files = filter(None, (CONSTRAINTS, NEUTRON[neutron]))
+    return hashlib.sha256(
+        b''.join(file.read_bytes() for file in files)
+    ).hexdigest()
+
+
+def ensure(layout: Layout, neutron: str) -> None:
     """Create the environment, or bring it up to date.
 
     :param layout: where the cloud is
+    :param neutron: a key of NEUTRON
     :raises: MulticellError
     """
     stamp = layout.venv / 'multicell.stamp'
-    digest = hashlib.sha256(CONSTRAINTS.read_bytes()).hexdigest()
-    if stamp.exists() and stamp.read_text() == digest:
+    wanted = digest(neutron)
+    if stamp.exists() and stamp.read_text() == wanted:
         return
     log = layout.log / 'environment.log'
     installer = layout.cache / 'installer'
@@ -40,12 +60,16 @@ def ensure(layout: Layout) -> None:
         run([installer / 'bin' / 'pip', 'install', '-q', 'uv'], log=log)
     if not layout.python.exists():
         run([sys.executable, '-m', 'venv', layout.venv], log=log)
+    other = NEUTRON[neutron]
     run(
-        [*_uv(layout, 'install'), '--compile-bytecode', '-r', CONSTRAINTS],
+        [
+            *_uv(layout, 'install'), '--compile-bytecode', '-r', CONSTRAINTS,
+            *(['--override', other] if other else []),
+        ],
         _uv_env(layout),
         log,
-    )
-    stamp.write_text(digest)
+    )  # fmt: skip
+    stamp.write_text(wanted)
 
 
 def _uv(layout: Layout, *verb: str) -> list[str | os.PathLike]:
@@ -64,8 +88,8 @@ def install_plugin(layout: Layout) -> bool:
     :returns: whether what is installed has changed
     """
     stamp = layout.venv / 'nova-xcell.stamp'
-    digest = _digest()
-    if stamp.exists() and stamp.read_text() == digest:
+    wanted = _digest_of_sources()
+    if stamp.exists() and stamp.read_text() == wanted:
         return False
     log = layout.log / 'environment.log'
     tree = layout.cache / 'wheel'
@@ -95,7 +119,7 @@ def install_plugin(layout: Layout) -> bool:
         _uv_env(layout),
         log,
     )  # fmt: skip
-    stamp.write_text(digest)
+    stamp.write_text(wanted)
     return True
 
 
@@ -124,7 +148,7 @@ def remove_plugin(layout: Layout) -> bool:
     return True
 
 
-def _digest() -> str:
+def _digest_of_sources() -> str:
     digest = hashlib.sha256()
     for name in SOURCES:
         source = lay.ROOT / name

@@ -133,10 +133,10 @@ def url(api: str, path: str = '') -> str:
 def database_url(name: str) -> str:
     """Return what a service connects to.
 
-    :param name: name of the database
+    :param name: name of the database, and of its user
     """
     return (
-        f'mysql+pymysql://cloud:{PASSWORD}@{CONTROL_IP}:{DATABASE_PORT}/'
+        f'mysql+pymysql://{name}:{PASSWORD}@{CONTROL_IP}:{DATABASE_PORT}/'
         f'{name}?charset=utf8'
     )
 

@@ -66,6 +66,10 @@ def check() -> None:
             'this runs on Debian %s, not on %s'
             % (' or '.join(RELEASES), system.get('PRETTY_NAME', 'this'))
         )
+    if subprocess.run(
+        ['unshare', '-mnu', 'true'], stderr=subprocess.DEVNULL
+    ).returncode:
+        raise MulticellError('name spaces cannot be made here')
     if platform.machine() != 'x86_64':
         raise MulticellError('the guests need an x86_64 machine')
 

@@ -28,12 +28,19 @@ class Schema:
     :param layout: where the cloud is
     :param processes: names the logs
     :param env: environment of the commands
+    :param neutron: a key of environment.NEUTRON
     """
 
     def __init__(
-        self, layout: Layout, processes: Processes, env: dict[str, str]
+        self,
+        layout: Layout,
+        processes: Processes,
+        env: dict[str, str],
+        neutron: str,
     ) -> None:
         self.layout = layout
+        self.neutron = neutron
+        self.template = layout.template / f'neutron{neutron}'
         self.processes = processes
         self.env = env
         self.marker = layout.var / 'schema-is-complete'
@@ -44,7 +51,7 @@ class Schema:
         :returns: whether there were any that fit
         """
         data = self.layout.var / 'mariadb'
-        template = self.layout.template
+        template = self.template
         if data.exists() or not (template / self._digest()).exists():
             return False
         shutil.copytree(template / 'mariadb', data)
@@ -58,16 +65,15 @@ class Schema:
 
     def save(self) -> None:
         """Keep the databases for the next time; MariaDB must not run."""
-        template = self.layout.template
+        template = self.template
         shutil.rmtree(template, ignore_errors=True)
         shutil.copytree(self.layout.var / 'mariadb', template / 'mariadb')
         shutil.copytree(self.layout.etc / 'keystone', template / 'keystone')
         (template / self._digest()).touch()
 
-    @staticmethod
-    def _digest() -> str:
+    def _digest(self) -> str:
         """Return a name for all that the content depends on."""
-        digest = hashlib.sha256(environment.CONSTRAINTS.read_bytes())
+        digest = hashlib.sha256(environment.digest(self.neutron).encode())
         for name in ('schema.py', 'identity.py', 'layout.py', 'database.py'):
             digest.update((lay.HERE / name).read_bytes())
         return digest.hexdigest()

@@ -31,6 +31,9 @@ class Application(BaseApplication):
             'graceful_timeout': 5,
             'keepalive': 30,
             'worker_tmp_dir': '/dev/shm',
+            'accesslog': '-',
+            # Request, status, bytes of the body, seconds.
+            'access_log_format': '%(t)s "%(r)s" %(s)s %(B)s %(L)s',
         }
         for option, value in options.items():
             self.cfg.set(option, value)

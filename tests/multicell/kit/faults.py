@@ -8,8 +8,10 @@ import contextlib
 import signal
 
 from tests.multicell import broker
+from tests.multicell import database
 from tests.multicell import readiness
 from tests.multicell.kit.clients import Clients
+from tests.multicell.kit.points import Point
 
 
 class Faults:
@@ -78,14 +80,56 @@ class Faults:
         """
         self.cloud.processes.stop(name, signal.SIGKILL)
 
-    def restart(self, name: str) -> None:
-        """Start a service that was killed, and wait for its report.
+    def restart(self, name: str, **extra: str) -> None:
+        """Start a service anew, and wait until it works.
 
         :param name: its name in the table of services
+        :param extra: more for its environment
         """
+        self.kill(name)
         since = readiness.now(self.cloud.layout)
-        self.cloud.start(name)
+        self.cloud.start(name, **extra)
+        if name.endswith('-api'):
+            readiness.wait_for_api(
+                self.cloud.layout, name.removesuffix('-api')
+            )
         readiness.wait_for_reports(self.cloud.layout, since)
+
+    @contextlib.contextmanager
+    def killed_at(
+        self, name: str, where: str, when: str = 'before'
+    ) -> Iterator[Point]:
+        """Let a service die as by ``kill -9`` when it reaches a point.
+
+        It is started for that, and started anew at the end.
+
+        :param name: its name in the table of services
+        :param where: ``module:function`` or ``module:Class.method``
+        :param when: ``before`` or ``after`` that function
+        :returns: the point, to wait for
+        """
+        yield from self._armed(Point(self.cloud, name, where, when), 'kill')
+
+    @contextlib.contextmanager
+    def held_at(
+        self, name: str, where: str, when: str = 'before'
+    ) -> Iterator[Point]:
+        """Let a service wait at a point, so that other things can break.
+
+        :param name: its name in the table of services
+        :param where: ``module:function`` or ``module:Class.method``
+        :param when: ``before`` or ``after`` that function
+        :returns: the point, to wait for and to release
+        """
+        yield from self._armed(Point(self.cloud, name, where, when), 'hold')
+
+    def _armed(self, point: Point, action: str) -> Iterator[Point]:
+        self.restart(point.service, **point.environment(action))
+        try:
+            yield point
+        finally:
+            point.release()
+            self.restart(point.service)
 
     @contextlib.contextmanager
     def frozen(self, name: str) -> Iterator[None]:
@@ -101,12 +145,59 @@ class Faults:
 
     @contextlib.contextmanager
     def broker_down(self) -> Iterator[None]:
-        """Kill the message broker; it is back at the end."""
-        processes = self.cloud.processes
-        processes.stop(broker.NAME, signal.SIGKILL)
+        """Kill the message broker of all cells; it is back at the end."""
+        with self._killed(broker):
+            yield
+
+    @contextlib.contextmanager
+    def database_down(self) -> Iterator[None]:
+        """Kill the database server of all cells; it is back at the end."""
+        with self._killed(database):
+            yield
+
+    @contextlib.contextmanager
+    def cell_database_down(self, cell: str) -> Iterator[None]:
+        """Shut the database of one cell.
+
+        :param cell: its name
+        """
+        user, layout = f'nova_{cell}', self.cloud.layout
+        database.query(layout, f'alter user {user} account lock')
+        database.query(layout, f'kill user {user}')
         try:
             yield
         finally:
-            since = readiness.now(self.cloud.layout)
-            broker.start(self.cloud.layout, processes, self.cloud.env)
-            readiness.wait_for_reports(self.cloud.layout, since)
+            database.query(layout, f'alter user {user} account unlock')
+            self._wait_for_reports()
+
+    @contextlib.contextmanager
+    def cell_broker_down(self, cell: str) -> Iterator[None]:
+        """Shut the virtual host of one cell.
+
+        :param cell: its name
+        """
+        limit = '{"max-connections": %d}'
+        self._broker('set_vhost_limits', '-p', cell, limit % 0)
+        self._broker('close_all_connections', '-p', cell, 'fault')
+        try:
+            yield
+        finally:
+            self._broker('set_vhost_limits', '-p', cell, limit % -1)
+            self._wait_for_reports()
+
+    def _broker(self, *command: str) -> None:
+        broker.control(self.cloud.layout, self.cloud.env, *command)
+
+    def _wait_for_reports(self) -> None:
+        layout = self.cloud.layout
+        readiness.wait_for_reports(layout, readiness.now(layout))
+
+    @contextlib.contextmanager
+    def _killed(self, server) -> Iterator[None]:
+        processes = self.cloud.processes
+        processes.stop(server.NAME, signal.SIGKILL)
+        try:
+            yield
+        finally:
+            server.start(self.cloud.layout, processes, self.cloud.env)
+            self._wait_for_reports()

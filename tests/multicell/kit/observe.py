@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 
+from tests.embedded.invariants import RESIZED
 from tests.embedded.snapshots import Attachment
 from tests.embedded.snapshots import Move
 from tests.embedded.snapshots import Record
@@ -153,16 +154,37 @@ def _claims(records: dict[str, Record]) -> dict[str, tuple[str, ...]]:
     }
 
 
-def disks(clients: Clients, server: str) -> list[str]:
+def disks(clients: Clients, server: str, suffix: str = '') -> list[str]:
     """Return the hosts that have files of a server.
 
     :param clients: of the cloud
     :param server: its uuid
+    :param suffix: ``_resize`` for what a move within a cell keeps
     """
     return [
         host
         for host in lay.HOSTS
         if (
-            clients.layout.host_state(host) / 'compute/instances' / server
+            clients.layout.host_state(host)
+            / 'compute/instances'
+            / (server + suffix)
         ).exists()
     ]
+
+
+def stray_files(clients: Clients, found: Snapshot) -> list[str]:
+    """Name the hosts whose files of a server do not fit its records.
+
+    :param clients: of the cloud
+    :param found: a snapshot of it
+    """
+    wanted = {record.host for record in found.records.values() if record.host}
+    there = set(disks(clients, found.server))
+    stray = [f'leftover files on {host}' for host in sorted(there - wanted)]
+    stray += [f'no files on {host}' for host in sorted(wanted - there)]
+    if not (found.home and found.home.vm_state == RESIZED):
+        stray += [
+            f'leftover files of the move on {host}'
+            for host in disks(clients, found.server, '_resize')
+        ]
+    return stray

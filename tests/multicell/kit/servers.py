@@ -253,7 +253,8 @@ class Server:
 
     def leaks(self) -> list[str]:
         """Name everything that does not belong; see the one checker."""
-        return leaks(observe.snapshot(self.clients, self.uuid))
+        found = observe.snapshot(self.clients, self.uuid)
+        return leaks(found) + observe.stray_files(self.clients, found)
 
     def settle(self, limit: float = 60) -> None:
         """Check that nothing is left or missing.

@@ -11,6 +11,7 @@ from tests.multicell import environment
 from tests.multicell.errors import MulticellError
 from tests.multicell.kit.clients import Clients
 from tests.multicell.kit.resources import Resources
+from tests.multicell.scenarios import broken  # noqa: F401
 from tests.multicell.scenarios import moves  # noqa: F401
 from tests.multicell.scenarios import within_cell  # noqa: F401
 from tests.multicell.scenarios.registry import Context
@@ -21,13 +22,20 @@ from tests.multicell.scenarios.registry import SCENARIOS
 def main(names: list[str]) -> int:
     """Run scenarios and print a line for each.
 
-    :param names: of the scenarios; ``--list`` only names them. If empty, all
-        that can pass: on a plain host not those that need the plug-ins.
+    :param names: of the scenarios; ``--list`` only names them, ``--core``
+        stands for the core ones. If empty, all that can pass: on a plain host
+        not those that need the plug-ins.
     :returns: the exit code
     """
-    if names == ['--list']:
-        for scenario in SCENARIOS.values():
-            print(scenario.name)
+    core = [scenario.name for scenario in SCENARIOS.values() if scenario.core]
+    if '--core' in names:
+        names = [
+            *core,
+            *(name for name in names if name not in ('--core', *core)),
+        ]
+    if '--list' in names:
+        for name in [name for name in names if name != '--list'] or SCENARIOS:
+            print(name)
         return 0
     unknown = [name for name in names if name not in SCENARIOS]
     if unknown:

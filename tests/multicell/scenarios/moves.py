@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from tests.multicell.kit import observe
 from tests.multicell.kit.servers import downtime
 from tests.multicell.kit.servers import Server
 from tests.multicell.scenarios.registry import Context
@@ -14,7 +13,7 @@ from tests.multicell.scenarios.registry import scenario
 VOLUME_CHECK = 'compute_can_connect_volumes'
 
 
-def _move(context: Context, server: Server, host: str = 'host2a') -> None:
+def move(context: Context, server: Server, host: str = 'host2a') -> None:
     """Migrate to the other cell, and check that everything has arrived."""
     identity, sums = server.identity, server.sums()
     seconds = server.migrate(host)
@@ -26,60 +25,79 @@ def _move(context: Context, server: Server, host: str = 'host2a') -> None:
     server.settle()
 
 
-def _is_only_on(context: Context, server: Server, host: str) -> None:
+def confirm(server: Server, status: str = 'ACTIVE') -> None:
+    """Confirm, and check that the server is only where it went."""
+    host, identity = server.host, server.identity
+    server.confirm(status)
+    expect(server.migrations()[0]['status'], 'confirmed', 'migration')
+    expect(server.host, host, 'host')
+    expect(server.identity, identity, 'identity')
     server.settle()
-    expect(observe.disks(context.clients, server.uuid), [host], 'files')
 
 
-@scenario()
+@scenario(core=True)
 def migrate_and_confirm(context: Context) -> None:
     """An image-backed server with a data volume moves for good."""
     server = context.resources.server('host1a')
     server.attach(context.resources.volume())
     server.fill('vdb')
-    _move(context, server)
-    server.confirm()
-    expect(server.migrations()[0]['status'], 'confirmed', 'migration')
-    _is_only_on(context, server, 'host2a')
+    move(context, server)
+    confirm(server)
     server.ticks()
 
 
-@scenario()
+@scenario(core=True)
 def migrate_and_revert(context: Context) -> None:
     """The same, and back."""
     server = context.resources.server('host1a')
     server.attach(context.resources.volume())
     server.fill('vdb')
-    sums = server.sums()
-    _move(context, server)
+    identity, sums = server.identity, server.sums()
+    move(context, server)
     server.revert()
     expect(server.host, 'host1a', 'host')
+    expect(server.identity, identity, 'identity')
     expect(server.sums(), sums, 'data')
-    _is_only_on(context, server, 'host1a')
+    server.settle()
 
 
 @scenario()
 def resize_and_confirm(context: Context) -> None:
     """A resize that the scheduler sends to the other cell."""
-    compute = context.clients.sdk.compute
-    server = context.resources.server('host1a')
+    _resize(context, context.resources.server('host1a'))
+
+
+@scenario()
+def resize_volume_backed(context: Context) -> None:
+    """The same with a root disk that is a volume."""
+    _resize(context, context.resources.server('host1a', volume_backed=True))
+
+
+def _resize(context: Context, server: Server) -> None:
+    flavor = context.clients.sdk.compute.find_flavor('large')
+    identity, sums = server.identity, server.sums()
     with context.faults.disabled('host1a', 'host1b'):
-        server.act('resize', {'flavorRef': compute.find_flavor('large').id})
+        server.act('resize', {'flavorRef': flavor.id})
         server.wait_for('VERIFY_RESIZE')
     expect(server.host[:5], 'host2', 'cell')
+    expect(server.identity, identity, 'identity')
+    expect(server.sums(), sums, 'data')
     server.settle()
-    server.confirm()
+    confirm(server)
     expect(server.show()['flavor']['original_name'], 'large', 'flavor')
-    _is_only_on(context, server, server.host)
 
 
 @scenario()
 def volume_backed(context: Context) -> None:
-    """A server whose root disk is a volume."""
+    """A server whose root disk is a volume moves, back, and for good."""
     server = context.resources.server('host1a', volume_backed=True)
-    _move(context, server)
-    server.confirm()
-    _is_only_on(context, server, 'host2a')
+    sums = server.sums()
+    move(context, server)
+    server.revert()
+    expect(server.sums(), sums, 'data')
+    server.settle()
+    move(context, server)
+    confirm(server)
 
 
 @scenario()
@@ -91,14 +109,13 @@ def stopped(context: Context) -> None:
     server.wait_for('SHUTOFF')
     server.migrate('host2a')
     server.settle()
-    server.confirm('SHUTOFF')
-    _is_only_on(context, server, 'host2a')
+    confirm(server, 'SHUTOFF')
     server.act('os-start')
     server.wait_for('ACTIVE')
     expect(server.sums(), sums, 'data')
 
 
-@scenario()
+@scenario(core=True)
 def delete_in_verify_resize(context: Context) -> None:
     """Deleting a server that waits for confirm cleans both cells."""
     server = context.resources.server('host1a')
@@ -106,10 +123,9 @@ def delete_in_verify_resize(context: Context) -> None:
     server.migrate('host2a')
     server.delete()
     server.settle()
-    expect(observe.disks(context.clients, server.uuid), [], 'files')
 
 
-@scenario(needs_plugins=True)
+@scenario(needs_plugins=True, core=True)
 def alternate_takes_it(context: Context) -> None:
     """A host that cannot reach the volume is passed over."""
     server = context.resources.server('host1a')
@@ -128,8 +144,7 @@ def alternate_takes_it(context: Context) -> None:
     expect(sorted(tried), ['host2a', 'host2b'], 'hosts that were tried')
     expect(server.sums(), sums, 'data')
     server.settle()
-    server.confirm()
-    _is_only_on(context, server, 'host2b')
+    confirm(server)
 
 
 @scenario(needs_plugins=True)
@@ -147,6 +162,5 @@ def no_host_reaches_the_volume(context: Context) -> None:
     reasons = ' '.join(server.failures())
     expect('cannot be connected' in reasons, True, reasons)
     server.settle()
-    _move(context, server)
-    server.confirm()
-    _is_only_on(context, server, 'host2a')
+    move(context, server)
+    confirm(server)

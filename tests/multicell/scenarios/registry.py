@@ -40,11 +40,13 @@ class Scenario:
     :param name: of its function, with dashes
     :param run: the function; raises what is wrong
     :param needs_plugins: whether a plain host fails it
+    :param core: whether it is one of the few that stand for all
     """
 
     name: str
     run: Callable[[Context], None]
     needs_plugins: bool
+    core: bool
 
 
 SCENARIOS: dict[str, Scenario] = {}
@@ -52,15 +54,17 @@ SCENARIOS: dict[str, Scenario] = {}
 
 def scenario(
     needs_plugins: bool = False,
+    core: bool = False,
 ) -> Callable[[Callable[[Context], None]], Callable[[Context], None]]:
     """Make a function a scenario.
 
     :param needs_plugins: whether a plain host fails it
+    :param core: whether it is one of the few that stand for all
     """
 
     def add(function: Callable[[Context], None]):
         name = function.__name__.replace('_', '-')
-        SCENARIOS[name] = Scenario(name, function, needs_plugins)
+        SCENARIOS[name] = Scenario(name, function, needs_plugins, core)
         return function
 
     return add
