@@ -12,20 +12,20 @@ import dataclasses
 import json
 import os
 
+from testtools import content
+
 from nova.compute import power_state
 from nova.tests.functional.api import client
 
 from nova_xcell import loader
 from tests.embedded import cloud
 from tests.embedded import injection
-from tests.embedded import invariants
 from tests.embedded import observe
-from tests.embedded import steps
 
 #: Set in the environment to a folder that gets the result of each test.
 RESULTS = 'NOVA_XCELL_TEST_FAULT_RESULTS'
 
-#: Options of the plug-ins, lowered so that waiting takes no longer than needed
+#: Options of the plug-ins, lowered so that nobody waits longer than needed.
 HASTE = {'prep_settle_timeout': 1}
 
 #: Seconds in which a conductor has to react.
@@ -88,24 +88,24 @@ class FaultyMove(cloud.TwoCellCloud):
                 )
         except client.OpenStackApiException as exc:
             # What the user is told is not judged, what is there is.
-            self.addDetail('answer', _text(str(exc)))
+            self.addDetail('answer', content.text_content(str(exc)))
 
-    def check_fault(self, case):
+    def run_case(self, case):
         """Run an operation with a fault and judge what comes of it."""
         self.prepare(case.operation, case.backing)
-        fault = self.useFixture(injection.Injection(case.step, case.fault))
-        self.start(case.operation)
-        self.assertTrue(
-            fault.settled.wait(REACTION), 'the conductor is still busy'
-        )
-        self.assertTrue(fault.happened.is_set(), 'the step was never met')
-        if fault.died.is_set():
-            self.replace_conductors(fault.forget_the_dead)
-            self.run_periodic_tasks()
-        fault.finish_late_work()
-        verdict = self.judge(case.operation)
+        with injection.Injection(case.step, case.fault) as fault:
+            self.start(case.operation)
+            self.assertTrue(
+                fault.settled.wait(REACTION), 'the conductor is still busy'
+            )
+            self.assertTrue(fault.happened.is_set(), 'the step was never met')
+            if fault.died.is_set():
+                self.replace_conductors(fault.forget_the_dead)
+                self.run_periodic_tasks()
+            fault.finish_late_work()
+            verdict = self.judge(case.operation)
         self.note(case, verdict)
-        self.assertEqual([], verdict.findings, verdict.end)
+        return verdict
 
     def judge(self, operation):
         """Let the cloud heal and say what became of the server."""
@@ -190,17 +190,9 @@ def add_tests(case_class, cases):
     for case in cases:
 
         def test(self, case=case):
-            self.check_fault(case)
+            verdict = self.run_case(case)
+            self.assertEqual([], verdict.findings, verdict.end)
 
         test.__name__ = f'test_{case.name}'
         test.__doc__ = None
         setattr(case_class, test.__name__, test)
-
-
-__all__ = ('FaultyMove', 'Verdict', 'add_tests', 'invariants', 'steps')
-
-
-def _text(text):
-    from testtools import content
-
-    return content.text_content(text)
