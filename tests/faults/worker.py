@@ -14,8 +14,8 @@ import traceback
 import unittest
 import warnings
 
-import tests.functional  # noqa: F401  It starts the host.
 from tests.embedded import steps
+import tests.functional  # noqa: F401  It starts the host.
 from tests.functional import faulty_move
 
 
