@@ -33,15 +33,24 @@ class HealingMixin:
         :param killed: called when nothing of the old ones runs any more
         """
         for conductor in self.conductors:
-            conductor.rpcserver.stop()
-            conductor.rpcserver.wait()
-            # The end of its timers, and only that.
-            super(service.Service, conductor).stop()
+            _kill(conductor)
         killed()
         count = len(self.conductors)
         self.conductors = []
         for _ in range(count):
             self.start_service('conductor')
+
+    def replace_compute(self, host: str, killed: Callable[[], None]) -> None:
+        """Start a compute service in place of one that died.
+
+        :param host: its host; the guests there have gone on running
+        :param killed: called when nothing of the old one runs any more
+        """
+        _kill(self.computes[host])
+        killed()
+        self.computes[host] = self.restart_compute_service(self.computes[host])
+        # All services share one config, see `cloud`.
+        self.flags(host='controller')
 
     def run_periodic_tasks(self) -> None:
         """Run every periodic task of the conductors and computes once."""
@@ -75,6 +84,15 @@ class HealingMixin:
             if not found or now > limit or now - since > still:
                 return found
             time.sleep(0.1)
+
+
+def _kill(dead: service.Service) -> None:
+    for server in (dead.rpcserver, getattr(dead, 'rpcserver_alt', None)):
+        if server:
+            server.stop()
+            server.wait()
+    # The end of its timers, and only that.
+    super(service.Service, dead).stop()
 
 
 def _run_all(manager: Any, context: nova_context.RequestContext) -> None:

@@ -19,6 +19,7 @@ from typing import Any
 import weakref
 
 import fixtures
+from keystoneauth1 import session
 from oslo_db.sqlalchemy import enginefacade
 import oslo_messaging
 from oslo_messaging.rpc import client
@@ -53,7 +54,7 @@ class ProcessDeath(BaseException):
     """Ends a thread of a process that is no more.
 
     No Exception: a dead process does not roll back. What is in `finally` runs
-    all the same, but can neither send a message nor use a database.
+    all the same, but can send no message and use no database and no Placement.
     """
 
 
@@ -69,9 +70,10 @@ class Gate:
         self._open.set()
 
     def pass_through(self) -> None:
-        """Arrive with the work, and wait."""
-        self.reached.set()
-        self._open.wait(NEVER)
+        """Arrive with the work, and wait. Who comes later need not."""
+        if not self.reached.is_set():
+            self.reached.set()
+            self._open.wait(NEVER)
 
 
 class Injection(fixtures.Fixture):
@@ -88,8 +90,12 @@ class Injection(fixtures.Fixture):
         self.happened = threading.Event()
         #: The conductor is through with what it was asked for, or dead.
         self.settled = threading.Event()
+        #: The work that is to be interrupted was under way.
+        self.interrupted = threading.Event()
         #: There is no conductor any more.
-        self.died = threading.Event()
+        self.conductor_died = threading.Event()
+        #: The compute host that died.
+        self.dead_host: str | None = None
         self._skip = step.skip
         self._lock = threading.Lock()
         self._midway_armed = False
@@ -110,6 +116,7 @@ class Injection(fixtures.Fixture):
             '_transaction_scope',
             self._unless_dead,
         )
+        self._wrap(session.Session, 'request', self._unless_dead)
         self._wrap(time, 'sleep', self._sleep)
         if self.step.is_call:
             owner, name = _resolve(self.step.midway)
@@ -128,7 +135,8 @@ class Injection(fixtures.Fixture):
         """Let work that was held go on, and wait until it has ended."""
         if self._gate:
             self._gate.open()
-        if self._late:
+        # Nobody answers who asked a dead host.
+        if self._late and not self.dead_host:
             self._late.join()
 
     # Where the host is wrapped.
@@ -174,7 +182,7 @@ class Injection(fixtures.Fixture):
             self.step.is_call and method == self.step.where and self._happens()
         ):
             return send()
-        return self._break_call(send)
+        return self._break_call(send, context.target.server)
 
     def _local_step(
         self, original: Callable, *args: Any, **kwargs: Any
@@ -190,8 +198,12 @@ class Injection(fixtures.Fixture):
     def _midway(self, original: Callable, *args: Any, **kwargs: Any) -> Any:
         """Be in the middle of the work of a call."""
         if self._take_midway():
+            self.interrupted.set()
             if self._gate is None:
                 raise InjectedError(f'{self.step.name} fails')
+            if self.fault is Fault.HOST_DEATH:
+                self._gate.reached.set()
+                self._die()
             self._gate.pass_through()
         return original(*args, **kwargs)
 
@@ -210,18 +222,25 @@ class Injection(fixtures.Fixture):
 
     # What happens.
 
-    def _break_call(self, send: Callable) -> Any:
+    def _break_call(self, send: Callable, host: str) -> Any:
         fault = self.fault
         if fault is Fault.ERROR_MIDWAY:
             self._midway_armed = True
             return send()
-        if fault in (Fault.TIMEOUT_LATE, Fault.TIMEOUT_QUEUED):
+        if fault is Fault.DEATH_MIDWAY:
+            self._begin(send)
+            self.conductor_died.set()
+            self._die()
+        if fault in (
+            Fault.TIMEOUT_LATE,
+            Fault.TIMEOUT_QUEUED,
+            Fault.HOST_DEATH,
+        ):
+            if fault is Fault.HOST_DEATH:
+                self.dead_host = host
             self._begin(send)
             self._waiting = threading.current_thread()
             raise oslo_messaging.MessagingTimeout(f'{self.step.name} is late')
-        if fault is Fault.DEATH_MIDWAY:
-            self._begin(send)
-            self._die()
         if fault is Fault.TIMEOUT_BEFORE:
             raise oslo_messaging.MessagingTimeout(f'{self.step.name} is lost')
         if fault is Fault.TIMEOUT_AFTER:
@@ -237,6 +256,7 @@ class Injection(fixtures.Fixture):
         if not before:
             work()
         if self.fault in (Fault.DEATH_BEFORE, Fault.DEATH_AFTER):
+            self.conductor_died.set()
             self._die()
         raise error(f'{self.step.name} fails')
 
@@ -252,7 +272,7 @@ class Injection(fixtures.Fixture):
         while not self._gate.reached.wait(0.05):
             if not self._late.is_alive():
                 break
-        if self.fault is Fault.DEATH_MIDWAY:
+        if self.fault in (Fault.DEATH_MIDWAY, Fault.HOST_DEATH):
             # The test says when it goes on.
             return
         limit = LATE if self.fault is Fault.TIMEOUT_LATE else NEVER
@@ -269,7 +289,6 @@ class Injection(fixtures.Fixture):
 
     def _die(self) -> None:
         self._dead.add(threading.current_thread())
-        self.died.set()
         raise ProcessDeath()
 
     def _stay_dead(self) -> None:

@@ -41,6 +41,8 @@ class Fault(enum.StrEnum):
     DEATH_MIDWAY = 'death-midway'
     #: The conductor dies when the step is done.
     DEATH_AFTER = 'death-after'
+    #: The compute host that does the work dies in the middle of it.
+    HOST_DEATH = 'host-death'
 
 
 _EVERY = tuple(Fault)
@@ -249,6 +251,7 @@ _LIKELY = frozenset(
         Fault.TIMEOUT_AFTER,
         Fault.TIMEOUT_LATE,
         Fault.DEATH_MIDWAY,
+        Fault.HOST_DEATH,
     )
 )
 
@@ -276,8 +279,7 @@ class Case:
         if self.step.is_call:
             # The work is the same for both, most of it, so one of them does.
             return self.fault in _LIKELY and (
-                self.backing == 'volume'
-                or self.fault in (Fault.ERROR_MIDWAY, Fault.DEATH_MIDWAY)
+                self.backing == 'volume' or self.fault is Fault.ERROR_MIDWAY
             )
         return self.step.name == 'mapping' and self.backing == 'volume'
 

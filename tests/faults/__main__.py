@@ -16,6 +16,7 @@ import time
 
 from tests import switch
 from tests.embedded import steps
+from tests.faults import results
 from tests.faults import table
 
 #: Cases that share a process, and a cloud.
@@ -23,9 +24,6 @@ CHUNK = 16
 
 #: Seconds that a process may take for one case.
 PATIENCE = 120
-
-#: The host's tests name the folder of results so.
-RESULTS = 'NOVA_XCELL_TEST_FAULT_RESULTS'
 
 
 def main() -> int:
@@ -41,12 +39,12 @@ def main() -> int:
         and re.search(arguments.cases, case.name)
     ]
     with tempfile.TemporaryDirectory() as folder:
-        results = _run(cases, pathlib.Path(folder), arguments)
-    print(table.render(results, [fault.value for fault in steps.Fault]))
+        found = _run(cases, pathlib.Path(folder), arguments)
+    print(table.render(found, [fault.value for fault in steps.Fault]))
     if arguments.json:
         with open(arguments.json, 'w') as file:
-            json.dump(results, file, indent=1)
-    return 1 if any(result['findings'] for result in results) else 0
+            json.dump(found, file, indent=1)
+    return 1 if any(result['findings'] for result in found) else 0
 
 
 def _arguments() -> argparse.Namespace:
@@ -78,8 +76,8 @@ def _run(
     cases: list[steps.Case],
     folder: pathlib.Path,
     arguments: argparse.Namespace,
-) -> list[table.Result]:
-    environment = dict(os.environ, **{RESULTS: str(folder)})
+) -> list[results.Result]:
+    environment = dict(os.environ, **{results.FOLDER: str(folder)})
     if arguments.plain:
         environment[switch.PLAIN] = 'yes'
     chunks = [cases[i : i + CHUNK] for i in range(0, len(cases), CHUNK)]
@@ -95,7 +93,7 @@ def _run(
                 file=sys.stderr,
                 flush=True,
             )
-    return [_result(case, folder) for case in cases]
+    return [results.load(folder, case) for case in cases]
 
 
 def _run_chunk(chunk: list[steps.Case], environment: dict[str, str]) -> None:
@@ -116,21 +114,6 @@ def _run_chunk(chunk: list[steps.Case], environment: dict[str, str]) -> None:
         return
     if done.returncode:
         print(done.stderr[-4000:], file=sys.stderr)
-
-
-def _result(case: steps.Case, folder: pathlib.Path) -> table.Result:
-    try:
-        return json.loads((folder / f'{case.name}.json').read_text())
-    except FileNotFoundError:
-        return {
-            'name': case.name,
-            'operation': case.operation,
-            'step': case.step.name,
-            'fault': case.fault.value,
-            'backing': case.backing,
-            'end': 'broken',
-            'findings': ['no verdict: the process did not get that far'],
-        }
 
 
 if __name__ == '__main__':

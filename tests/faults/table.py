@@ -6,10 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Iterator
 import re
-from typing import Any
 
-#: As a test writes it: name, operation, step, fault, backing, end, findings.
-Result = dict[str, Any]
+from tests.faults.results import Result
 
 #: Invariant -> what findings about it look like; the first that fits counts.
 INVARIANTS = {

@@ -15,7 +15,7 @@ import unittest
 import warnings
 
 from tests.embedded import steps
-import tests.functional  # noqa: F401  It starts the host.
+from tests.faults import results
 from tests.functional import faulty_move
 
 
@@ -34,16 +34,7 @@ class Worker(faulty_move.FaultyMove):
             except Exception as exc:
                 traceback.print_exc()
                 text = str(exc).strip().splitlines() or [type(exc).__name__]
-                self.note(
-                    case,
-                    faulty_move.Verdict('broken', [f'no verdict: {text[-1]}']),
-                )
-                # The next one might suffer from what this one left.
-                self.start_anew()
-
-    def start_anew(self) -> None:
-        """Replace the conductors."""
-        self.replace_conductors(lambda: None)
+                results.save(case, 'broken', [f'no verdict: {text[-1]}'])
 
 
 def main() -> int:

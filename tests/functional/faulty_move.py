@@ -9,8 +9,6 @@ a plain hard reboot brings it back. In all of them nothing is left over.
 from __future__ import annotations
 
 import dataclasses
-import json
-import os
 
 from testtools import content
 
@@ -21,15 +19,22 @@ from nova_xcell import loader
 from tests.embedded import cloud
 from tests.embedded import injection
 from tests.embedded import observe
-
-#: Set in the environment to a folder that gets the result of each test.
-RESULTS = 'NOVA_XCELL_TEST_FAULT_RESULTS'
+from tests.embedded import steps
+from tests.faults import results
 
 #: Options of the plug-ins, lowered so that nobody waits longer than needed.
 HASTE = {'prep_settle_timeout': 1}
 
 #: Seconds in which a conductor has to react.
 REACTION = 60
+
+#: Faults in the middle of some work.
+MIDWAY = (
+    steps.Fault.ERROR_MIDWAY,
+    steps.Fault.TIMEOUT_LATE,
+    steps.Fault.DEATH_MIDWAY,
+    steps.Fault.HOST_DEATH,
+)
 
 #: Operation -> what a user sees before it and when it is finished: the status,
 #: the cell, and whether the server has the flavor that it was created with.
@@ -62,7 +67,7 @@ class FaultyMove(cloud.TwoCellCloud):
                 1000000,
             )
         super().setUp()
-        self.flags(rpc_response_timeout=6, long_rpc_timeout=40)
+        self.flags(rpc_response_timeout=8, long_rpc_timeout=40)
         self.flags(instances=-1, cores=-1, ram=-1, group='quota')
         if loader.armed():
             self.flags(group='xcell', **HASTE)
@@ -106,12 +111,16 @@ class FaultyMove(cloud.TwoCellCloud):
                 fault.settled.wait(REACTION), 'the conductor is still busy'
             )
             self.assertTrue(fault.happened.is_set(), 'the step was never met')
-            if fault.died.is_set():
+            if case.fault in MIDWAY:
+                self.assertTrue(fault.interrupted.is_set(), 'no work was done')
+            if fault.conductor_died.is_set():
                 self.replace_conductors(fault.forget_the_dead)
                 self.run_periodic_tasks()
+            if fault.dead_host:
+                self.replace_compute(fault.dead_host, fault.forget_the_dead)
             fault.finish_late_work()
             verdict = self.judge(case.operation)
-        self.note(case, verdict)
+        results.save(case, verdict.end, verdict.findings)
         return verdict
 
     def judge(self, operation):
@@ -126,23 +135,6 @@ class FaultyMove(cloud.TwoCellCloud):
         if view and view[0] == 'ERROR':
             return self._judge_after_reboot(before, finished)
         return Verdict('neither', [f'the server is {view}', *findings])
-
-    def note(self, case, verdict):
-        """Write the result where the table is made, if it is."""
-        folder = os.environ.get(RESULTS)
-        if not folder:
-            return
-        result = {
-            'name': case.name,
-            'operation': case.operation,
-            'step': case.step.name,
-            'fault': case.fault.value,
-            'backing': case.backing,
-            'end': verdict.end,
-            'findings': verdict.findings,
-        }
-        with open(os.path.join(folder, f'{case.name}.json'), 'w') as file:
-            json.dump(result, file)
 
     def _judge_after_reboot(self, before, finished):
         try:
