@@ -16,7 +16,6 @@ import importlib
 import threading
 import time
 from typing import Any
-import weakref
 
 import fixtures
 from keystoneauth1 import session
@@ -103,8 +102,8 @@ class Injection(fixtures.Fixture):
         self._late: threading.Thread | None = None
         self._looks = 0
         self._local = threading.local()
-        self._waiting: threading.Thread | None = None
-        self._dead: weakref.WeakSet = weakref.WeakSet()
+        #: What threads of a process that died have in their locals.
+        self._death = object()
 
     def _setUp(self) -> None:
         self.addCleanup(self.finish_late_work)
@@ -129,7 +128,7 @@ class Injection(fixtures.Fixture):
 
     def forget_the_dead(self) -> None:
         """Know that a dead process has left: its threads are free again."""
-        self._dead.clear()
+        self._death = object()
 
     def finish_late_work(self) -> None:
         """Let work that was held go on, and wait until it has ended."""
@@ -208,7 +207,7 @@ class Injection(fixtures.Fixture):
         return original(*args, **kwargs)
 
     def _sleep(self, original: Callable, *args: Any) -> None:
-        if threading.current_thread() is self._waiting:
+        if getattr(self._local, 'waiting', False):
             self._looks += 1
             if self._looks >= LOOKS and self.fault is Fault.TIMEOUT_LATE:
                 self.finish_late_work()
@@ -239,7 +238,7 @@ class Injection(fixtures.Fixture):
             if fault is Fault.HOST_DEATH:
                 self.dead_host = host
             self._begin(send)
-            self._waiting = threading.current_thread()
+            self._local.waiting = True
             raise oslo_messaging.MessagingTimeout(f'{self.step.name} is late')
         if fault is Fault.TIMEOUT_BEFORE:
             raise oslo_messaging.MessagingTimeout(f'{self.step.name} is lost')
@@ -288,11 +287,11 @@ class Injection(fixtures.Fixture):
         self._gate.open()
 
     def _die(self) -> None:
-        self._dead.add(threading.current_thread())
+        self._local.death = self._death
         raise ProcessDeath()
 
     def _stay_dead(self) -> None:
-        if threading.current_thread() in self._dead:
+        if getattr(self._local, 'death', None) is self._death:
             raise ProcessDeath()
 
     def _happens(self) -> bool:
@@ -318,7 +317,7 @@ class Injection(fixtures.Fixture):
             yield
         finally:
             self._local.conductor = False
-            self._waiting = None
+            self._local.waiting = False
             self.settled.set()
 
     def _is_conductor(self) -> bool:
