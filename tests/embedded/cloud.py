@@ -24,6 +24,7 @@ from nova.tests.functional import integrated_helpers
 
 from tests.embedded import driver
 from tests.embedded import faults
+from tests.embedded import healing
 from tests.embedded import invariants
 from tests.embedded import observe
 
@@ -72,7 +73,9 @@ class Cinder(nova_fixtures.CinderFixture):
 
 
 class TwoCellCloud(
-    faults.FaultsMixin, integrated_helpers.ProviderUsageBaseTestCase
+    faults.FaultsMixin,
+    healing.HealingMixin,
+    integrated_helpers.ProviderUsageBaseTestCase,
 ):
     """Base class of tests that need a cloud with several cells.
 
@@ -91,6 +94,7 @@ class TwoCellCloud(
     def setUp(self) -> None:
         """Start the control services and every host of `HOSTS`."""
         self.NUMBER_OF_CELLS = len(self.HOSTS)
+        self.conductors: list[Any] = []
         # Nova loads drivers by name from its own package only.
         self.stub_out(
             'nova.virt.fake.StoragePathFakeDriver',
@@ -125,7 +129,10 @@ class TwoCellCloud(
                 + ['tests.embedded.weigher.HostOrderWeigher'],
                 group='filter_scheduler',
             )
-        return super().start_service(name, *args, **kwargs)
+        service = super().start_service(name, *args, **kwargs)
+        if name == 'conductor':
+            self.conductors.append(service)
+        return service
 
     def start_host(self, host: str, cell: str) -> Any:
         """Start a compute host; its cell is its availability zone too.

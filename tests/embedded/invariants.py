@@ -47,6 +47,7 @@ def leaks(snapshot: Snapshot) -> list[str]:
     found: list[str] = []
     for check in (
         _records,
+        _flavors,
         _moves,
         _allocations,
         _bindings,
@@ -98,6 +99,20 @@ def _records(
             yield f'leftover record in {cell}, host {record.host}'
         if record.task_state is not None and cell == snapshot.mapping:
             yield f'record in {cell} is stuck in task {record.task_state}'
+
+
+def _flavors(
+    snapshot: Snapshot,
+    home: Record | None,
+    pending: Move | None,
+    origin: str | None,
+) -> Iterator[str]:
+    # The next move or rebuild would be scheduled with what the spec says.
+    if home and home.flavor != snapshot.spec_flavor:
+        yield (
+            f'the request spec has flavor {snapshot.spec_flavor}, '
+            f'the server {home.flavor}'
+        )
 
 
 def _moves(

@@ -53,6 +53,7 @@ def snapshot(cloud: Any, server_id: str) -> Snapshot:
         server=server_id,
         mapping=_mapping(server_id),
         records=records,
+        spec_flavor=_spec_flavor(server_id),
         moves=moves,
         allocations=_allocations(cloud, consumers),
         bindings=_bindings(cloud, server_id),
@@ -75,7 +76,7 @@ def snapshot(cloud: Any, server_id: str) -> Snapshot:
 def _record(context: Any, server_id: str) -> Record | None:
     try:
         instance = objects.Instance.get_by_uuid(
-            context, server_id, expected_attrs=[]
+            context, server_id, expected_attrs=['flavor']
         )
     except exception.InstanceNotFound:
         return None
@@ -88,6 +89,7 @@ def _record(context: Any, server_id: str) -> Record | None:
         hidden=instance.hidden,
         vm_state=instance.vm_state,
         task_state=instance.task_state,
+        flavor=instance.flavor.flavorid if instance.flavor else None,
         volumes={
             device.volume_id: device.attachment_id
             for device in devices
@@ -122,6 +124,16 @@ def _mapping(server_id: str) -> str | None:
     except exception.InstanceMappingNotFound:
         return None
     return mapping.cell_mapping.name if mapping.cell_mapping else None
+
+
+def _spec_flavor(server_id: str) -> str | None:
+    try:
+        spec = objects.RequestSpec.get_by_instance_uuid(
+            nova_context.get_admin_context(), server_id
+        )
+    except exception.RequestSpecNotFound:
+        return None
+    return spec.flavor.flavorid
 
 
 def _allocations(cloud: Any, consumers: list[str]) -> dict[str, Any]:

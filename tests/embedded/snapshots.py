@@ -36,6 +36,8 @@ class Record:
     hidden: bool
     vm_state: str | None
     task_state: str | None
+    #: The flavor that the server has there, by its public id.
+    flavor: str | None
     #: Volume -> the attachment that the block device mapping points at.
     volumes: Mapping[str, str | None]
 
@@ -67,6 +69,8 @@ class Snapshot:
     mapping: str | None
     #: Cell -> its record of the server.
     records: Mapping[str, Record]
+    #: The flavor that the request spec asks a scheduler for.
+    spec_flavor: str | None
     #: Cell -> its migration records of the server, oldest first.
     moves: Mapping[str, tuple[Move, ...]]
     #: Consumer (the server or a migration) -> provider -> resources.

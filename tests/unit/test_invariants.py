@@ -26,6 +26,7 @@ def record(host: str, **changes: Any) -> snapshots.Record:
         hidden=False,
         vm_state='active',
         task_state=None,
+        flavor='small',
         volumes={'volume': f'attachment-{host}'},
     )
     return dataclasses.replace(plain, **changes)
@@ -41,6 +42,7 @@ def at_rest(**changes: Any) -> snapshots.Snapshot:
         server=SERVER,
         mapping='cell1',
         records={'cell1': record('host1')},
+        spec_flavor='small',
         moves={},
         allocations={SERVER: {'host1': {'VCPU': 1}}},
         bindings={'port': {'host1': 'ACTIVE'}},
@@ -67,8 +69,9 @@ def resized(**changes: Any) -> snapshots.Snapshot:
             'cell1': record(
                 'host1', hidden=True, task_state='resize_migrated'
             ),
-            'cell2': record('host2', vm_state='resized'),
+            'cell2': record('host2', vm_state='resized', flavor='large'),
         },
+        spec_flavor='large',
         moves={
             'cell1': (
                 snapshots.Move(MOVE, 'post-migrating', 'host1', 'host2'),
@@ -98,6 +101,7 @@ def deleted(**changes: Any) -> snapshots.Snapshot:
     """
     plain = at_rest(
         records={},
+        spec_flavor=None,
         allocations={},
         bindings={},
         attachments={},
@@ -142,6 +146,10 @@ class LeaksTest(unittest.TestCase):
                         'cell1': record('host1', task_state='resize_prep')
                     }
                 ),
+            ),
+            (
+                'the request spec has flavor large, the server small',
+                at_rest(spec_flavor='large'),
             ),
             (
                 'left in status pre-migrating',
@@ -231,7 +239,9 @@ class LeaksTest(unittest.TestCase):
         """A resize in one cell keeps the old guest until it is confirmed."""
         here = resized(
             mapping='cell1',
-            records={'cell1': record('host2', vm_state='resized')},
+            records={
+                'cell1': record('host2', vm_state='resized', flavor='large')
+            },
             moves={'cell1': resized().moves['cell2']},
             bindings={'port': {'host2': 'ACTIVE'}},
             attachments={

@@ -21,9 +21,12 @@ from tests.multicell.kit.clients import Clients
 TEMPORARY_IMAGE_SUFFIX = '-resize-temp'
 
 RECORD = (
-    'select host, node, hidden, vm_state, task_state from instances '
-    'where uuid = %s and deleted = 0'
+    'select host, node, hidden, vm_state, task_state, flavor '
+    'from instances join instance_extra '
+    'on instance_extra.instance_uuid = instances.uuid '
+    'where instances.uuid = %s and instances.deleted = 0'
 )
+SPEC = 'select spec from request_specs where instance_uuid = %s'
 VOLUMES = (
     'select volume_id, attachment_id from block_device_mapping '
     'where instance_uuid = %s and deleted = 0 and volume_id is not null'
@@ -82,6 +85,7 @@ def snapshot(clients: Clients, server: str) -> Snapshot:
         server=server,
         mapping=mapping[0]['name'] if mapping else None,
         records=records,
+        spec_flavor=_spec_flavor(clients, server),
         moves=moves,
         allocations=_allocations(clients, consumers),
         bindings=_bindings(clients, server),
@@ -109,11 +113,25 @@ def _record(clients: Clients, database: str, server: str, row: dict) -> Record:
         hidden=bool(row['hidden']),
         vm_state=row['vm_state'],
         task_state=row['task_state'],
+        flavor=_flavor_id(json.loads(row['flavor'])['cur']),
         volumes={
             volume['volume_id']: volume['attachment_id']
             for volume in clients.sql(database, VOLUMES, server)
         },
     )
+
+
+def _spec_flavor(clients: Clients, server: str) -> str | None:
+    rows = clients.sql('nova_api', SPEC, server)
+    if not rows:
+        return None
+    spec = json.loads(rows[0]['spec'])
+    return _flavor_id(spec['nova_object.data']['flavor'])
+
+
+def _flavor_id(flavor: dict) -> str:
+    # The database keeps flavors as serialised objects.
+    return flavor['nova_object.data']['flavorid']
 
 
 def _allocations(clients: Clients, consumers: list[str]) -> dict:
