@@ -94,6 +94,58 @@ Related options:
 * ``[DEFAULT] long_rpc_timeout``: how long the preparation may take
 """,
     ),
+    cfg.IntOpt(
+        'settle_timeout',
+        default=300,
+        min=0,
+        help="""
+Seconds to wait, after a step of a cross-cell move timed out, until it
+is certain what the host did.
+
+The host is asked whether it still works on the step. When it ends, the
+move goes on or back; when the host does not tell in this time, the move
+is left as it is until the host is back.
+
+Possible values: 0 (ask once) or a number of seconds.
+
+Related options:
+
+* ``[DEFAULT] long_rpc_timeout``: how long a step may take before that
+""",
+    ),
+    cfg.IntOpt(
+        'abandoned_after',
+        default=60,
+        min=1,
+        help="""
+Seconds after which a cross-cell move is taken for abandoned if no
+conductor has touched its records.
+
+A conductor touches the moves that it drives four times in this time.
+The clocks of the conductors must not differ by as much. Where a host
+of the move cannot be asked whether it works on it, because it does not
+carry nova-xcell, ``[DEFAULT] long_rpc_timeout`` is added.
+
+Related options:
+
+* ``reconcile_interval``
+""",
+    ),
+    cfg.IntOpt(
+        'reconcile_interval',
+        default=60,
+        min=-1,
+        help="""
+Seconds between two looks of a conductor for cross-cell moves that are
+abandoned: its conductor has died, a host did not answer, an
+administrator has reset the server's state. They are finished or rolled
+back. Each conductor with access to the API database looks; one takes
+a move.
+
+Possible values: 0 (the interval of the service's other periodic work),
+-1 (never), or a number of seconds.
+""",
+    ),
 ]
 
 

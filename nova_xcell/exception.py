@@ -83,6 +83,30 @@ class PreparationAbandoned(XcellError):
     msg_fmt = 'migration %(migration)s does not wait for this host any more'
 
 
+class WorkRefused(XcellError):
+    msg_fmt = (
+        'nobody waits for %(operation)s of migration %(migration)s any more'
+    )
+
+
+class OutcomeUnknown(XcellError):
+    msg_fmt = (
+        'host %(host)s has not answered, and does not tell how %(operation)s '
+        'ended; it is looked at again when the host is back'
+    )
+
+
+class RemoteWorkFailed(XcellError):
+    msg_fmt = (
+        '%(operation)s did not succeed on host %(host)s (%(state)s), and the '
+        'answer was lost; see the log of nova-compute there'
+    )
+
+
+class MoveWaits(XcellError):
+    msg_fmt = 'the move of %(server)s cannot go on: %(reason)s'
+
+
 class PeerWithoutPlugin(XcellError):
     msg_fmt = 'the compute service on %(host)s does not carry nova-xcell'
 

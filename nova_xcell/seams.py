@@ -97,6 +97,21 @@ SEAMS: tuple[Seam, ...] = (
         services=_CONDUCTOR,
     ),
     Seam(
+        'nova.conductor.manager',
+        'cross_cell_migrate',
+        REPLACED,
+        plugin=('nova_xcell.tasks', 'cross_cell_migrate'),
+        services=_CONDUCTOR,
+    ),
+    Seam(
+        'nova.service',
+        'SERVICE_MANAGERS',
+        REPLACED,
+        item='nova-conductor',
+        plugin=('nova_xcell.tasks', 'conductor_manager'),
+        services=_CONDUCTOR,
+    ),
+    Seam(
         'nova.conductor.tasks.cross_cell_migrate',
         'CrossCellMigrationTask.__init__',
         CALLED,

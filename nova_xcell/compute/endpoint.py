@@ -14,13 +14,14 @@ from nova.objects import base as objects_base
 from nova_xcell import exception
 
 NAMESPACE = 'xcell'
-VERSION = '1.0'
+VERSION = '1.1'
 
 
 class XcellEndpoint:
     """What a nova-compute with the plug-ins answers.
 
     1.0  ping, abandon_prep_at_dest
+    1.1  settle, running, power_state
     """
 
     target = messaging.Target(namespace=NAMESPACE, version=VERSION)
@@ -53,6 +54,35 @@ class XcellEndpoint:
             ctxt, instance, flavor, nodename, migration_uuid
         )
         return True
+
+    def settle(self, ctxt, migration_uuid, request_id, operation):
+        """Say what became of a step of a move; one not begun never will.
+
+        :param ctxt: auth context
+        :param migration_uuid: UUID of the migration
+        :param request_id: of the context that the step was asked for with
+        :param operation: name of the host's method
+        :returns: a state of :mod:`nova_xcell.compute.work`
+        """
+        return self.manager.xcell_work.settle(
+            migration_uuid, request_id, operation
+        )
+
+    def running(self, ctxt, migration_uuid):
+        """Return the names of the steps of a move that run on this host.
+
+        :param ctxt: auth context
+        :param migration_uuid: UUID of the migration
+        """
+        return self.manager.xcell_work.running(migration_uuid)
+
+    def power_state(self, ctxt, instance):
+        """Return the power state of a guest, None if there is none.
+
+        :param ctxt: auth context
+        :param instance: nova.objects.Instance of this cell
+        """
+        return self.manager.xcell_power_state(instance)
 
 
 class ComputeXcellAPI:
@@ -92,6 +122,25 @@ class ComputeXcellAPI:
             nodename=nodename,
             migration_uuid=migration_uuid,
         )
+
+    def settle(self, ctxt, host, migration_uuid, request_id, operation):
+        """See :meth:`XcellEndpoint.settle`."""
+        return self._call(
+            ctxt,
+            host,
+            'settle',
+            migration_uuid=migration_uuid,
+            request_id=request_id,
+            operation=operation,
+        )
+
+    def running(self, ctxt, host, migration_uuid):
+        """See :meth:`XcellEndpoint.running`."""
+        return self._call(ctxt, host, 'running', migration_uuid=migration_uuid)
+
+    def power_state(self, ctxt, host, instance):
+        """See :meth:`XcellEndpoint.power_state`."""
+        return self._call(ctxt, host, 'power_state', instance=instance)
 
     def _call(self, ctxt, host, method, **kwargs):
         cctxt = self.router.client(ctxt).prepare(server=host)

@@ -12,7 +12,6 @@ from oslo_utils import excutils
 from nova import exception as nova_exception
 from nova import objects
 from nova import utils
-from nova.compute import manager
 from nova.compute import resource_tracker
 from nova.compute import utils as compute_utils
 from nova.compute import vm_states
@@ -20,6 +19,7 @@ from nova.compute import vm_states
 from nova_xcell import exception
 from nova_xcell.compute import endpoint
 from nova_xcell.compute import preparations
+from nova_xcell.compute import tracked_moves
 from nova_xcell.compute import volume_check
 from nova_xcell.tasks import dest_bindings
 
@@ -29,7 +29,7 @@ LOG = logging.getLogger(__name__)
 VOLUME_CHECK_EVENT = 'compute_can_connect_volumes'
 
 
-class ComputeManager(manager.ComputeManager):
+class ComputeManager(tracked_moves.ComputeManager):
     """The host's manager; named to it through ``nova.service``."""
 
     def __init__(self, *args, **kwargs):

@@ -7,19 +7,30 @@ name, see :mod:`nova_xcell.seams`.
 
 from __future__ import annotations
 
+import contextlib
+import copy
+
 from oslo_log import log as logging
 
+from nova import context as nova_context
 from nova import exception as nova_exception
 from nova import objects
 from nova.compute import task_states
 from nova.conductor.tasks import cross_cell_migrate
 from nova.i18n import _
 
+from nova_xcell import exception
 from nova_xcell.tasks import attempts
 from nova_xcell.tasks import dest_allocation
 from nova_xcell.tasks import dest_bindings
 from nova_xcell.tasks import dest_host
+from nova_xcell.tasks import goal
 from nova_xcell.tasks import instance_copy
+from nova_xcell.tasks import lease
+from nova_xcell.tasks import move as xcell_move
+from nova_xcell.tasks import reconcile
+from nova_xcell.tasks import remote
+from nova_xcell.tasks import services
 
 LOG = logging.getLogger(__name__)
 
@@ -34,6 +45,50 @@ class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
         """See the host's class; it gets a client of Neutron of ours."""
         super().__init__(*args, **kwargs)
         self.network_api = dest_bindings.BindingAPI()
+        self.compute_rpcapi = remote.ComputeAPI()
+
+    def _execute(self):
+        with _driving(self.context, self.source_migration):
+            try:
+                super()._execute()
+            except Exception as exc:
+                if not self._finish_after(exc):
+                    raise
+
+    def _finish_after(self, failure: Exception) -> bool:
+        """Bring the server to where it was, or on if its guest has moved.
+
+        :param failure: what went wrong
+        :returns: whether the server has moved
+        """
+        move = xcell_move.Move(
+            self.context, self.instance.uuid, self.source_migration.uuid
+        )
+        wanted = move.goal()
+        LOG.warning(
+            'The move has failed (%s): %s.',
+            attempts.reason_of(failure),
+            wanted.value,
+            instance=self.instance,
+        )
+        try:
+            reconcile.carry_out(move, services.Services.connect(), wanted)
+        except Exception as exc:
+            LOG.error(
+                'The move could not be brought to an end yet: %s',
+                attempts.reason_of(exc),
+                instance=self.instance,
+                exc_info=not isinstance(exc, exception.MoveWaits),
+            )
+            return False
+        return wanted is goal.Goal.VERIFY
+
+    def rollback(self, ex):
+        """Do nothing: all is undone by now (XC-11).
+
+        The host's undoes what its sub-tasks have created, but not what the
+        hosts have done, and deletes the records that are needed for that.
+        """
 
     def _setup_target_cell_db(self):
         """Create the server's records in the target cell (XC-06).
@@ -197,3 +252,80 @@ class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
         )
         error.__cause__ = cause
         return error
+
+
+class ConfirmResizeTask(cross_cell_migrate.ConfirmResizeTask):
+    """Confirms a move whatever the source host does (XC-13, XC-18)."""
+
+    def __init__(self, *args, **kwargs):
+        """See the host's class; it gets a patient client of the hosts."""
+        super().__init__(*args, **kwargs)
+        self.compute_rpcapi = remote.ComputeAPI()
+
+    def _execute(self):
+        with _driving(self.context, self.migration):
+            try:
+                super()._execute()
+            except Exception as exc:
+                LOG.warning(
+                    'The confirm has failed (%s); trying to finish it.',
+                    attempts.reason_of(exc),
+                    instance=self.instance,
+                )
+                _finish(self.context, self.migration, goal.Goal.CONFIRM)
+
+    def rollback(self, ex):
+        """Leave the rest to the reconciler: there is no way back."""
+        LOG.error(
+            'The confirm is not finished (%s); it will be.',
+            attempts.reason_of(ex),
+            instance=self.instance,
+        )
+
+
+class RevertResizeTask(cross_cell_migrate.RevertResizeTask):
+    """Reverts a move to its end (XC-14)."""
+
+    def __init__(self, *args, **kwargs):
+        """See the host's class; it gets a patient client of the hosts."""
+        super().__init__(*args, **kwargs)
+        self.compute_rpcapi = remote.ComputeAPI()
+
+    def _execute(self):
+        with _driving(self.context, self.migration):
+            try:
+                super()._execute()
+            except Exception as exc:
+                LOG.warning(
+                    'The revert has failed (%s); trying to finish it.',
+                    attempts.reason_of(exc),
+                    instance=self.instance,
+                )
+                _finish(self.context, self.migration, goal.Goal.REVERT)
+
+    def rollback(self, ex):
+        """Leave the rest to the reconciler."""
+        LOG.error(
+            'The revert is not finished (%s); it will be.',
+            attempts.reason_of(ex),
+            instance=self.instance,
+        )
+
+
+@contextlib.contextmanager
+def _driving(context, migration: objects.Migration):
+    """Keep the reconciler from taking over what runs here."""
+    contexts = {}
+    for host in filter(
+        None, (migration.source_compute, migration.dest_compute)
+    ):
+        cell = objects.HostMapping.get_by_host(context, host).cell_mapping
+        contexts[cell.uuid] = copy.copy(context)
+        nova_context.set_target_cell(contexts[cell.uuid], cell)
+    with lease.held(contexts.values(), migration.uuid):
+        yield
+
+
+def _finish(context, migration: objects.Migration, wanted: goal.Goal) -> None:
+    move = xcell_move.Move(context, migration.instance_uuid, migration.uuid)
+    reconcile.carry_out(move, services.Services.connect(), wanted)

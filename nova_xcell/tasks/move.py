@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One move of one server, with what both cells have of it."""
+
+from __future__ import annotations
+
+import copy
+
+from nova import context as nova_context
+from nova import exception as nova_exception
+from nova import objects
+from nova.compute import instance_actions
+
+from nova_xcell import exception
+from nova_xcell.tasks import goal
+
+#: What is loaded of a server; all that its hosts are told, and that is saved.
+FIELDS = (
+    'flavor',
+    'info_cache',
+    'metadata',
+    'migration_context',
+    'numa_topology',
+    'pci_devices',
+    'pci_requests',
+    'resources',
+    'system_metadata',
+)
+
+_DECISIONS = (instance_actions.CONFIRM_RESIZE, instance_actions.REVERT_RESIZE)
+
+
+class Half:
+    """What one cell has of a move.
+
+    :ivar cell: nova.objects.CellMapping
+    :ivar context: auth context targeted at it
+    :ivar instance: the server's record there, or None
+    :ivar migration: nova.objects.Migration there, or None
+    """
+
+    def __init__(
+        self,
+        context,
+        cell: objects.CellMapping,
+        instance_uuid: str,
+        migration_uuid: str,
+    ) -> None:
+        self.cell = cell
+        self.context = copy.copy(context)
+        nova_context.set_target_cell(self.context, cell)
+        self._uuids = instance_uuid, migration_uuid
+        self.instance: objects.Instance | None = None
+        self.migration: objects.Migration | None = None
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Read the records again."""
+        instance_uuid, migration_uuid = self._uuids
+        try:
+            self.instance = objects.Instance.get_by_uuid(
+                self.context, instance_uuid, expected_attrs=list(FIELDS)
+            )
+        except nova_exception.InstanceNotFound:
+            self.instance = None
+        try:
+            self.migration = objects.Migration.get_by_uuid(
+                self.context, migration_uuid
+            )
+        except nova_exception.MigrationNotFound:
+            self.migration = None
+
+    def facts(self) -> goal.Half:
+        """Return what counts for a decision."""
+        status = self.migration.status if self.migration else None
+        if self.instance is None:
+            return goal.Half(status=status)
+        return goal.Half(
+            exists=True,
+            hidden=self.instance.hidden,
+            vm_state=self.instance.vm_state,
+            task_state=self.instance.task_state,
+            status=status,
+        )
+
+    def last_action(self) -> str | None:
+        """Return the name of the last action of the server here."""
+        actions = objects.InstanceActionList.get_by_instance_uuid(
+            self.context, self._uuids[0]
+        )
+        # Newest first.
+        return actions[0].action if actions else None
+
+
+class Move:
+    """A move, read from all that keeps it.
+
+    :ivar source: Half of the cell that the server came from
+    :ivar target: Half of the cell that it goes to
+    :ivar mapping: nova.objects.InstanceMapping
+
+    :param context: auth context; need not be targeted at a cell
+    :param instance_uuid: UUID of the server
+    :param migration_uuid: UUID of the migration
+    :raises: :class:`~nova_xcell.exception.MoveWaits` if it cannot be read
+    """
+
+    def __init__(
+        self, context, instance_uuid: str, migration_uuid: str
+    ) -> None:
+        self.context = context
+        self.instance_uuid = instance_uuid
+        self.migration_uuid = migration_uuid
+        self.mapping = objects.InstanceMapping.get_by_instance_uuid(
+            context, instance_uuid
+        )
+        self.source, self.target = self._halves()
+
+    def _halves(self) -> tuple[Half, Half]:
+        halves = [
+            Half(self.context, cell, self.instance_uuid, self.migration_uuid)
+            for cell in objects.CellMappingList.get_all(self.context)
+            if not cell.is_cell0()
+        ]
+        known = [half for half in halves if half.migration]
+        if not known:
+            raise exception.MoveWaits(
+                server=self.instance_uuid,
+                reason='no cell has migration %s' % self.migration_uuid,
+            )
+        source_cell = objects.HostMapping.get_by_host(
+            self.context, known[0].migration.source_compute
+        ).cell_mapping
+        others = [
+            half
+            for half in halves
+            if half.cell.uuid != source_cell.uuid
+            and (half.instance or half.migration)
+        ]
+        (source,) = (
+            half for half in halves if half.cell.uuid == source_cell.uuid
+        )
+        if not others:
+            # Nothing has reached the other cell, or nothing is left there.
+            return source, Nowhere(source)
+        if len(others) > 1:
+            raise exception.MoveWaits(
+                server=self.instance_uuid,
+                reason='more than two cells have records of it: %s'
+                % ', '.join(half.cell.identity for half in others),
+            )
+        return source, others[0]
+
+    @property
+    def home(self) -> Half:
+        """The half that the instance mapping points at."""
+        return self.target if self.at_target else self.source
+
+    @property
+    def at_target(self) -> bool:
+        """Whether the instance mapping points at the target cell."""
+        return (
+            self.target.cell is not None
+            and self.mapping.cell_mapping.uuid == self.target.cell.uuid
+        )
+
+    @property
+    def source_host(self) -> str:
+        """Name of the source host."""
+        return (self.source.migration or self.target.migration).source_compute
+
+    @property
+    def dest_host(self) -> str | None:
+        """Name of the destination host, None if none was chosen."""
+        for half in (self.target, self.source):
+            if half.migration and half.migration.dest_compute:
+                return half.migration.dest_compute
+        return None
+
+    def goal(self) -> goal.Goal:
+        """Decide where it has to go."""
+        action = self.home.last_action()
+        return goal.choose(
+            goal.Facts(
+                at_target=self.at_target,
+                source=self.source.facts(),
+                target=self.target.facts(),
+                decision=action if action in _DECISIONS else None,
+                spec_is_current=self._spec_is_current(),
+            )
+        )
+
+    def _spec_is_current(self) -> bool:
+        spec = objects.RequestSpec.get_by_instance_uuid(
+            self.context, self.instance_uuid
+        )
+        instance = self.home.instance
+        return (
+            instance is None
+            or spec.flavor.flavorid == instance.flavor.flavorid
+        )
+
+    def refresh(self) -> None:
+        """Read everything again."""
+        self.mapping = objects.InstanceMapping.get_by_instance_uuid(
+            self.context, self.instance_uuid
+        )
+        self.source.refresh()
+        self.target.refresh()
+
+
+class Nowhere(Half):
+    """A target cell of which nothing is known, or nothing left.
+
+    :param source: the other half
+    """
+
+    def __init__(self, source: Half) -> None:
+        self.cell = None
+        self.context = source.context
+        self.instance = None
+        self.migration = None
+
+    def refresh(self) -> None:
+        """There is nothing to read."""

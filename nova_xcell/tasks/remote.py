@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls to the hosts of a move, whose time-outs mean "unknown" (XC-19).
+
+The host's tasks roll back when a call fails. A call that was not answered in
+time has not failed: the other side may be in the middle of it. So it is asked
+until it is certain what it did, and only that goes to the task.
+"""
+
+from __future__ import annotations
+
+import time
+import typing as ty
+
+from oslo_log import log as logging
+import oslo_messaging as messaging
+from oslo_utils import timeutils
+
+from nova import exception as nova_exception
+from nova import objects
+from nova import servicegroup
+from nova.compute import rpcapi
+import nova.conf
+
+from nova_xcell import exception
+from nova_xcell.compute import endpoint
+from nova_xcell.compute import work
+
+CONF = nova.conf.CONF
+LOG = logging.getLogger(__name__)
+
+#: Seconds between two questions to a host that is still at work.
+POLL_INTERVAL = 1.0
+
+
+class ComputeAPI(rpcapi.ComputeAPI):
+    """The host's client, patient with the steps of a move.
+
+    Each call raises what the host's raises, and instead of a time-out
+    :class:`~nova_xcell.exception.RemoteWorkFailed` or, if the host cannot be
+    asked, :class:`~nova_xcell.exception.OutcomeUnknown`.
+    """
+
+    def prep_snapshot_based_resize_at_source(
+        self, ctxt, instance, migration, snapshot_id=None
+    ):
+        """See the host's method."""
+        return self._patiently(
+            ctxt,
+            instance,
+            migration,
+            migration.source_compute,
+            'prep_snapshot_based_resize_at_source',
+            lambda: super(
+                ComputeAPI, self
+            ).prep_snapshot_based_resize_at_source(
+                ctxt, instance, migration, snapshot_id
+            ),
+        )
+
+    def finish_snapshot_based_resize_at_dest(
+        self, ctxt, instance, migration, snapshot_id, request_spec
+    ):
+        """See the host's method."""
+        return self._patiently(
+            ctxt,
+            instance,
+            migration,
+            migration.dest_compute,
+            'finish_snapshot_based_resize_at_dest',
+            lambda: super(
+                ComputeAPI, self
+            ).finish_snapshot_based_resize_at_dest(
+                ctxt, instance, migration, snapshot_id, request_spec
+            ),
+        )
+
+    def confirm_snapshot_based_resize_at_source(
+        self, ctxt, instance, migration
+    ):
+        """See the host's method."""
+        return self._patiently(
+            ctxt,
+            instance,
+            migration,
+            migration.source_compute,
+            'confirm_snapshot_based_resize_at_source',
+            lambda: super(
+                ComputeAPI, self
+            ).confirm_snapshot_based_resize_at_source(
+                ctxt, instance, migration
+            ),
+        )
+
+    def revert_snapshot_based_resize_at_dest(self, ctxt, instance, migration):
+        """See the host's method."""
+        return self._patiently(
+            ctxt,
+            instance,
+            migration,
+            migration.dest_compute,
+            'revert_snapshot_based_resize_at_dest',
+            lambda: super(
+                ComputeAPI, self
+            ).revert_snapshot_based_resize_at_dest(ctxt, instance, migration),
+        )
+
+    def finish_revert_snapshot_based_resize_at_source(
+        self, ctxt, instance, migration
+    ):
+        """See the host's method."""
+        return self._patiently(
+            ctxt,
+            instance,
+            migration,
+            migration.source_compute,
+            'finish_revert_snapshot_based_resize_at_source',
+            lambda: super(
+                ComputeAPI, self
+            ).finish_revert_snapshot_based_resize_at_source(
+                ctxt, instance, migration
+            ),
+        )
+
+    def _patiently(
+        self,
+        ctxt,
+        instance: objects.Instance,
+        migration: objects.Migration,
+        host: str,
+        operation: str,
+        call: ty.Callable[[], ty.Any],
+    ) -> ty.Any:
+        try:
+            return call()
+        except messaging.RemoteError:
+            raise
+        except messaging.MessagingException as exc:
+            LOG.warning(
+                'Host %s did not answer in time to %s (%s); asking what '
+                'became of it.',
+                host,
+                operation,
+                exc,
+                instance=instance,
+            )
+        state = outcome(ctxt, instance, migration.uuid, host, operation)
+        if state == work.DONE:
+            LOG.info(
+                'Host %s has done its part of the move.',
+                host,
+                instance=instance,
+            )
+            return None
+        raise exception.RemoteWorkFailed(
+            operation=operation, host=host, state=state
+        )
+
+
+def outcome(
+    ctxt,
+    instance: objects.Instance,
+    migration_uuid: str,
+    host: str,
+    operation: str,
+) -> str:
+    """Wait until it is certain how a step of a move ended on its host.
+
+    :param ctxt: the context that the step was asked for with
+    :param instance: the server's record in the cell of the host
+    :param migration_uuid: UUID of the migration
+    :param host: name of the compute host
+    :param operation: name of the host's method
+    :returns: DONE, FAILED or REFUSED of :mod:`nova_xcell.compute.work`
+    :raises: :class:`~nova_xcell.exception.OutcomeUnknown` if that is not
+        certain after ``[xcell] settle_timeout``
+    """
+    xcell_api = endpoint.ComputeXcellAPI()
+    timer = timeutils.StopWatch(CONF.xcell.settle_timeout).start()
+    while True:
+        state = _ask(
+            ctxt, xcell_api, instance, migration_uuid, host, operation
+        )
+        if state not in (None, work.RUNNING):
+            return state
+        if timer.expired():
+            raise exception.OutcomeUnknown(host=host, operation=operation)
+        time.sleep(POLL_INTERVAL)
+
+
+def _ask(
+    ctxt, xcell_api, instance, migration_uuid, host, operation
+) -> str | None:
+    try:
+        return xcell_api.settle(
+            ctxt, host, migration_uuid, ctxt.request_id, operation
+        )
+    except exception.PeerWithoutPlugin:
+        return _recorded(ctxt, instance, host, operation)
+    except messaging.MessagingException as exc:
+        LOG.debug('Host %s: %s', host, exc, instance=instance)
+        return None
+
+
+def _recorded(ctxt, instance, host: str, operation: str) -> str | None:
+    """Return what the events of the action say, for a plain host."""
+    action = objects.InstanceAction.get_by_request_id(
+        ctxt, instance.uuid, ctxt.request_id
+    )
+    events = (
+        objects.InstanceActionEventList.get_by_action(ctxt, action.id)
+        if action
+        else ()
+    )
+    for event in events:
+        if event.event == 'compute_%s' % operation and event.host == host:
+            if event.finish_time:
+                return work.DONE if event.result == 'Success' else work.FAILED
+            return work.RUNNING
+    return None
+
+
+def is_up(ctxt, host: str) -> bool:
+    """Tell whether the nova-compute of a host reports.
+
+    :param ctxt: auth context targeted at the cell of the host
+    :param host: its name
+    """
+    try:
+        service = objects.Service.get_by_compute_host(ctxt, host)
+    except nova_exception.ComputeHostNotFound:
+        return False
+    return servicegroup.API().service_is_up(service)

@@ -1,0 +1,351 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The way back: a server whose move ends where it began.
+
+Used when a move fails and when a user reverts it; each step looks first at
+what there is, so all of it can be run again from anywhere. The hosts' parts
+are those of the host's own revert.
+"""
+
+from __future__ import annotations
+
+from oslo_log import log as logging
+import oslo_messaging as messaging
+from oslo_utils import excutils
+
+from nova import exception as nova_exception
+from nova import objects
+from nova.compute import power_state
+from nova.compute import task_states
+from nova.compute import vm_states
+from nova.i18n import _
+from nova import utils
+
+from nova_xcell import exception
+from nova_xcell.tasks import goal
+from nova_xcell.tasks import leftovers
+from nova_xcell.tasks import move as xcell_move
+from nova_xcell.tasks import services
+
+LOG = logging.getLogger(__name__)
+
+#: Task states of the target's record from when its host may have a guest.
+_FINISHING = (
+    task_states.RESIZE_MIGRATED,
+    task_states.RESIZE_FINISH,
+    task_states.RESIZE_REVERTING,
+)
+
+
+class WayBack:
+    """Brings one server back to the cell it came from.
+
+    :param move: its move
+    :param clients: of the services
+    """
+
+    def __init__(
+        self, move: xcell_move.Move, clients: services.Services
+    ) -> None:
+        self.move = move
+        self.clients = clients
+
+    def roll_back(self) -> None:
+        """Undo a move that has not got to its end.
+
+        :raises: :class:`~nova_xcell.exception.MoveWaits` if a host has to be
+            there for it and is not
+        """
+        self._clear_destination()
+        self._restore_source()
+        self._tidy('error')
+
+    def revert(self) -> None:
+        """Finish what a user has decided.
+
+        The records of the source must have what changed at the target.
+
+        :raises: :class:`~nova_xcell.exception.MoveWaits` if a host has to be
+            there for it and is not
+        """
+        self._clear_destination()
+        self._restore_source(always=True)
+        self._tidy('reverted')
+
+    # The destination
+
+    def _clear_destination(self) -> None:
+        target = self.move.target
+        if target.instance is not None:
+            self._keep_attachments_of_source()
+            if self._may_have_guest():
+                self._revert_at_dest()
+            else:
+                self._drop_claim()
+            for bdm in target.instance.get_bdms():
+                if bdm.is_volume and bdm.attachment_id:
+                    leftovers.delete_attachment(
+                        target.context, self.clients, bdm.attachment_id
+                    )
+        self._delete_bindings()
+        if target.instance is not None:
+            LOG.info(
+                'Deleting the record in cell %s; the server is in the cell '
+                'it came from.',
+                target.cell.identity,
+                instance=target.instance,
+            )
+            target.instance.destroy(hard_delete=True)
+            target.refresh()
+
+    def _may_have_guest(self) -> bool:
+        instance = self.move.target.instance
+        return bool(instance.migration_context) and (
+            instance.task_state in _FINISHING
+            or instance.vm_state in (vm_states.RESIZED, vm_states.ERROR)
+        )
+
+    def _keep_attachments_of_source(self) -> None:
+        # The copy begins with the source's; they must outlive it.
+        source = self.move.source
+        kept = {
+            bdm.attachment_id
+            for bdm in (source.instance.get_bdms() if source.instance else ())
+        }
+        for bdm in self.move.target.instance.get_bdms():
+            if bdm.attachment_id in kept:
+                bdm.attachment_id = None
+                bdm.save()
+
+    def _revert_at_dest(self) -> None:
+        target = self.move.target
+        if target.migration.status == 'reverted':
+            # The last thing that the host does.
+            return
+        target.instance.hidden = True
+        target.instance.task_state = task_states.RESIZE_REVERTING
+        target.instance.save()
+        target.migration.status = 'reverting'
+        target.migration.save()
+        with self._needing(self.move.dest_host):
+            self.clients.compute.revert_snapshot_based_resize_at_dest(
+                target.context, target.instance, target.migration
+            )
+        target.refresh()
+
+    def _drop_claim(self) -> None:
+        target, host = self.move.target, self.move.dest_host
+        flavor = target.instance.new_flavor
+        if not host or flavor is None:
+            return
+        try:
+            settled = self.clients.xcell.abandon_prep_at_dest(
+                target.context,
+                host,
+                target.instance,
+                flavor,
+                target.migration.dest_node,
+                target.migration.uuid,
+            )
+        except exception.PeerWithoutPlugin:
+            settled = True
+        except messaging.MessagingException as exc:
+            # Claims live in the memory of a nova-compute that runs.
+            LOG.info(
+                'Host %s cannot be told to drop a claim (%s); its audit will.',
+                host,
+                exc,
+                instance=target.instance,
+            )
+            settled = True
+        if not settled:
+            raise self._waits(_('host %s still prepares for it') % host)
+
+    def _delete_bindings(self) -> None:
+        source, host = self.move.source, self.move.dest_host
+        if source.instance is None or not host:
+            return
+        self._activate_bindings_of_source()
+        for vif in source.instance.get_network_info():
+            self.clients.network.delete_port_binding(
+                source.context, vif['id'], host
+            )
+
+    def _activate_bindings_of_source(self) -> None:
+        source = self.move.source
+        migration = source.migration
+        # The host's method activates the bindings of the destination.
+        with utils.temporary_mutation(
+            migration, dest_compute=migration.source_compute
+        ):
+            self.clients.network.migrate_instance_start(
+                source.context, source.instance, migration
+            )
+
+    # The source
+
+    def _restore_source(self, always: bool = False) -> None:
+        """Let the guest be there again if it was touched."""
+        source = self.move.source
+        instance = source.instance
+        if not always and 'old_vm_state' not in instance.system_metadata:
+            return
+        if self._is_restored():
+            return
+        state = self._power_state()
+        if state is None:
+            self._finish_revert_at_source()
+        elif (
+            instance.system_metadata.get('old_vm_state') == vm_states.ACTIVE
+            and state != power_state.RUNNING
+        ):
+            self._power_on()
+
+    def _is_restored(self) -> bool:
+        instance = self.move.source.instance
+        return (
+            self.move.source.migration.status == 'reverted'
+            and instance.vm_state in (vm_states.ACTIVE, vm_states.STOPPED)
+            and instance.task_state is None
+        )
+
+    def _power_state(self) -> int | None:
+        source, host = self.move.source, self.move.source_host
+        with self._needing(host):
+            try:
+                return self.clients.xcell.power_state(
+                    source.context, host, source.instance
+                )
+            except exception.PeerWithoutPlugin:
+                # The last thing before the guest is destroyed is its power
+                # off; from there the status says more.
+                gone = (
+                    source.migration.status not in ('migrating', 'error')
+                    or source.instance.vm_state == vm_states.ERROR
+                )
+                return None if gone else power_state.SHUTDOWN
+
+    def _finish_revert_at_source(self) -> None:
+        source = self.move.source
+        instance = source.instance
+        leftovers.ensure_attachments(source.context, self.clients, instance)
+        if instance.old_flavor is None:
+            instance.old_flavor = instance.flavor
+        instance.task_state = task_states.RESIZE_REVERTING
+        instance.save()
+        source.migration.status = 'reverting'
+        source.migration.save()
+        with self._needing(self.move.source_host):
+            try:
+                compute = self.clients.compute
+                compute.finish_revert_snapshot_based_resize_at_source(
+                    source.context, instance, source.migration
+                )
+            except (messaging.RemoteError, exception.RemoteWorkFailed) as exc:
+                # Bindings and attachments are those of the source: a hard
+                # reboot finds all it needs.
+                LOG.error(
+                    'The guest could not be started on host %s again (%s); '
+                    'hard reboot the server.',
+                    self.move.source_host,
+                    exc,
+                    instance=instance,
+                )
+        source.refresh()
+
+    def _power_on(self) -> None:
+        source = self.move.source
+        LOG.info('Starting the guest again.', instance=source.instance)
+        source.instance.task_state = task_states.POWERING_ON
+        source.instance.save()
+        self.clients.compute.start_instance(source.context, source.instance)
+
+    # Records
+
+    def _tidy(self, status: str) -> None:
+        source = self.move.source
+        instance, migration = source.instance, source.migration
+        leftovers.return_allocations(
+            source.context, self.clients, instance, migration
+        )
+        leftovers.delete_attachments(source.context, self.clients, instance)
+        self._delete_images()
+        if migration.status != status:
+            migration.status = status
+            migration.save()
+        instance.hidden = False
+        if instance.task_state in (*goal.MOVING, goal.RESIZE_REVERTING):
+            instance.task_state = None
+        old_vm_state = instance.system_metadata.pop('old_vm_state', None)
+        if instance.vm_state == vm_states.ERROR and self._has_guest():
+            instance.vm_state = old_vm_state or vm_states.ACTIVE
+        instance.old_flavor = None
+        instance.new_flavor = None
+        instance.drop_migration_context()
+        instance.save()
+        self._show_at_source()
+
+    def _has_guest(self) -> bool:
+        try:
+            return self._power_state() is not None
+        except exception.MoveWaits:
+            return False
+
+    def _delete_images(self) -> None:
+        source = self.move.source
+        try:
+            leftovers.delete_images(
+                source.context, self.clients, source.instance
+            )
+        except Exception as exc:
+            # It costs space, not the server.
+            LOG.warning(
+                'Images that the move may have left could not be looked for '
+                '(%s): delete those named %s.',
+                exc,
+                leftovers.TEMPORARY_IMAGE_NAME % source.instance.display_name,
+                instance=source.instance,
+            )
+
+    def _show_at_source(self) -> None:
+        mapping = self.move.mapping
+        if mapping.cell_mapping.uuid != self.move.source.cell.uuid:
+            mapping.cell_mapping = self.move.source.cell
+            mapping.save()
+        spec = objects.RequestSpec.get_by_instance_uuid(
+            self.move.context, self.move.instance_uuid
+        )
+        flavor = self.move.source.instance.flavor
+        if spec.flavor.flavorid != flavor.flavorid:
+            spec.flavor = flavor
+            spec.save()
+
+    # Hosts that are not there
+
+    def _needing(self, host: str):
+        return _Needing(self, host)
+
+    def _waits(self, reason: str) -> exception.MoveWaits:
+        return exception.MoveWaits(
+            server=self.move.instance_uuid, reason=reason
+        )
+
+
+class _Needing:
+    """Turns a host that does not answer into a move that waits."""
+
+    def __init__(self, way: WayBack, host: str) -> None:
+        self.way = way
+        self.host = host
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind, exc, traceback) -> None:
+        if isinstance(exc, exception.OutcomeUnknown) or (
+            isinstance(exc, messaging.MessagingException)
+            and not isinstance(exc, messaging.RemoteError)
+        ):
+            raise self.way._waits(
+                _('host %(host)s does not answer: %(reason)s')
+                % {'host': self.host, 'reason': exc}
+            )
