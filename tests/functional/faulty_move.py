@@ -128,7 +128,10 @@ class FaultyMove(cloud.TwoCellCloud):
         findings = self.let_it_heal(self.server)
         view = self._judged_view()
         before, finished = VIEWS[operation]
-        if view == finished:
+        # A server whose deletion got no further than to end its move can be
+        # deleted again.
+        confirmed = operation == 'delete' and view == VIEWS['confirm'][1]
+        if view == finished or confirmed:
             return Verdict('finished', findings + self._asleep())
         if view == before:
             return Verdict('before', findings + self._asleep())
