@@ -17,9 +17,9 @@ from oslo_log import log as logging
 from oslo_utils import timeutils
 
 from nova import objects
+import nova.conf
 from nova.db.main import api as main_db_api
 from nova.db.main import models
-import nova.conf
 
 CONF = nova.conf.CONF
 LOG = logging.getLogger(__name__)

@@ -10,15 +10,13 @@ from __future__ import annotations
 
 from oslo_log import log as logging
 import oslo_messaging as messaging
-from oslo_utils import excutils
 
-from nova import exception as nova_exception
 from nova import objects
+from nova import utils
 from nova.compute import power_state
 from nova.compute import task_states
 from nova.compute import vm_states
 from nova.i18n import _
-from nova import utils
 
 from nova_xcell import exception
 from nova_xcell.tasks import goal

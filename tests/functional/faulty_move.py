@@ -23,7 +23,11 @@ from tests.embedded import steps
 from tests.faults import results
 
 #: Options of the plug-ins, lowered so that nobody waits longer than needed.
-HASTE = {'prep_settle_timeout': 3}
+HASTE = {
+    'prep_settle_timeout': 3,
+    'settle_timeout': 3,
+    'abandoned_after': 1,
+}
 
 #: Seconds in which a conductor has to react.
 REACTION = 60
