@@ -53,6 +53,9 @@ def _kernel(layout: Layout) -> pathlib.Path:
         package = machine.download_package(found[1], tree)
         run(['dpkg-deb', '-x', package, tree])
         package.unlink()
+    if not (tree / 'lib').exists():
+        # From Debian 13 on, the package relies on the machine's link.
+        (tree / 'lib').symlink_to('usr/lib')
     (release,) = (path.name for path in (tree / 'lib/modules').iterdir())
     run(['depmod', '-b', tree, release])
     shutil.copy(

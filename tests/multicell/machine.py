@@ -122,7 +122,7 @@ def download_package(name: str, folder: pathlib.Path) -> pathlib.Path:
     :param folder: where to
     :returns: the file
     """
-    subprocess.run(
-        ['apt-get', 'download', '-qq', name], cwd=folder, check=True
-    )
+    # apt would warn that its own user cannot write there.
+    apt = ['apt-get', '-qq', '-o', 'APT::Sandbox::User=root']
+    subprocess.run([*apt, 'download', name], cwd=folder, check=True)
     return next(folder.glob(f'{name}_*.deb'))
