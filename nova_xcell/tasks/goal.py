@@ -94,7 +94,11 @@ def _at_source(facts: Facts) -> Goal:
 
 def _at_target(facts: Facts) -> Goal:
     source, target = facts.source, facts.target
-    if not source.exists and target.status in (None, *ENDED):
+    if (
+        not source.exists
+        and target.status in (None, *ENDED)
+        and target.vm_state != RESIZED
+    ):
         return Goal.REST
     if (
         target.task_state == RESIZE_REVERTING
@@ -102,6 +106,9 @@ def _at_target(facts: Facts) -> Goal:
         or _reverts(facts)
     ):
         return Goal.REVERT
+    if source.status == 'confirmed' or facts.decision == 'confirmResize':
+        # Deleting a server confirms first, and does not say so in the status.
+        return Goal.CONFIRM
     if target.vm_state == RESIZED and target.status == 'finished':
         # The user decides. Only what the user sees may be half done.
         if (

@@ -16,6 +16,8 @@ import oslo_messaging as messaging
 
 from nova import context as nova_context
 from nova import objects
+from nova.compute import task_states
+from nova.compute import vm_states
 import nova.conf
 
 from nova_xcell import exception
@@ -30,6 +32,8 @@ from nova_xcell.tasks import way_on
 
 CONF = nova.conf.CONF
 LOG = logging.getLogger(__name__)
+
+DELETING = (task_states.DELETING, task_states.SOFT_DELETING)
 
 #: Statuses of the migration of a move that is not over.
 OPEN = (
@@ -125,6 +129,19 @@ class Reconciler:
                 instance=move.home.instance,
             )
             carry_out(move, self.clients, wanted)
+            self._end_delete(move)
+
+    @staticmethod
+    def _end_delete(move: xcell_move.Move) -> None:
+        """Let a server be deleted again whose deletion has been lost.
+
+        It confirms first; who waited for that has long given up.
+        """
+        move.refresh()
+        instance = move.home.instance
+        if instance is not None and instance.task_state in DELETING:
+            instance.task_state = None
+            instance.save()
 
     def _is_abandoned(self, move: xcell_move.Move) -> bool:
         after = CONF.xcell.abandoned_after
@@ -193,16 +210,18 @@ def _open_moves(context) -> ty.Iterator[tuple[str, str]]:
     ):
         if migration.cross_cell_move:
             yield migration.instance_uuid, migration.uuid
-    for instance in objects.InstanceList.get_by_filters(
-        context, {'hidden': True, 'deleted': False}, expected_attrs=[]
-    ):
-        moves = [
-            migration
-            for migration in objects.MigrationList.get_by_filters(
-                context, {'instance_uuid': instance.uuid}
-            )
-            if migration.cross_cell_move
-        ]
-        if moves:
-            newest = max(moves, key=lambda migration: migration.id)
-            yield instance.uuid, newest.uuid
+    # What is hidden, and what waits for confirm when that is over already.
+    for filters in ({'hidden': True}, {'vm_state': vm_states.RESIZED}):
+        for instance in objects.InstanceList.get_by_filters(
+            context, {'deleted': False, **filters}, expected_attrs=[]
+        ):
+            moves = [
+                migration
+                for migration in objects.MigrationList.get_by_filters(
+                    context, {'instance_uuid': instance.uuid}
+                )
+                if migration.cross_cell_move
+            ]
+            if moves:
+                newest = max(moves, key=lambda migration: migration.id)
+                yield instance.uuid, newest.uuid
