@@ -163,6 +163,128 @@ SEAMS: tuple[Seam, ...] = (
         services=_CONDUCTOR,
     ),
     Seam(
+        'nova.compute.api',
+        'API.confirm_resize',
+        CALLED,
+        '(self, context, instance, migration=None)',
+        services=_CONDUCTOR,
+    ),
+    Seam(
+        'nova.db.main.api',
+        'pick_context_manager_writer',
+        CALLED,
+        '(f)',
+        services=_CONDUCTOR,
+    ),
+    *(
+        Seam(
+            'nova.compute.rpcapi',
+            'ComputeAPI.%s' % method,
+            OVERRIDDEN,
+            signature,
+            services=_CONDUCTOR,
+        )
+        for method, signature in (
+            (
+                'prep_snapshot_based_resize_at_source',
+                '(self, ctxt, instance, migration, snapshot_id=None)',
+            ),
+            (
+                'finish_snapshot_based_resize_at_dest',
+                '(self, ctxt, instance, migration, snapshot_id, request_spec)',
+            ),
+            (
+                'confirm_snapshot_based_resize_at_source',
+                '(self, ctxt, instance, migration)',
+            ),
+            (
+                'revert_snapshot_based_resize_at_dest',
+                '(self, ctxt, instance, migration)',
+            ),
+            (
+                'finish_revert_snapshot_based_resize_at_source',
+                '(self, ctxt, instance, migration)',
+            ),
+        )
+    ),
+    *(
+        Seam(
+            'nova.conductor.tasks.cross_cell_migrate',
+            name,
+            kind,
+            signature,
+            services=_CONDUCTOR,
+        )
+        for name, kind, signature in (
+            ('CrossCellMigrationTask._execute', OVERRIDDEN, '(self)'),
+            ('CrossCellMigrationTask.rollback', OVERRIDDEN, '(self, ex)'),
+            (
+                'ConfirmResizeTask.__init__',
+                CALLED,
+                '(self, context, instance, migration, legacy_notifier, '
+                'compute_rpcapi)',
+            ),
+            ('ConfirmResizeTask._execute', OVERRIDDEN, '(self)'),
+            ('ConfirmResizeTask.rollback', OVERRIDDEN, '(self, ex)'),
+            (
+                'RevertResizeTask.__init__',
+                CALLED,
+                '(self, context, instance, migration, legacy_notifier, '
+                'compute_rpcapi)',
+            ),
+            ('RevertResizeTask._execute', OVERRIDDEN, '(self)'),
+            ('RevertResizeTask.rollback', OVERRIDDEN, '(self, ex)'),
+            (
+                'RevertResizeTask._update_instance_in_source_cell',
+                CALLED,
+                '(self, instance)',
+            ),
+            (
+                'RevertResizeTask._update_instance_actions_in_source_cell',
+                OVERRIDDEN,
+                '(self, source_cell_context)',
+            ),
+            (
+                'RevertResizeTask._update_instance_mapping',
+                CALLED,
+                '(self, source_cell_instance, source_cell_mapping)',
+            ),
+            (
+                'clone_creatable_object',
+                CALLED,
+                '(ctxt, obj, delete_fields=None)',
+            ),
+        )
+    ),
+    Seam(
+        'nova.scheduler.client.report',
+        'SchedulerReportClient.move_allocations',
+        CALLED,
+        '(self, context, source_consumer_uuid, target_consumer_uuid)',
+        services=_CONDUCTOR,
+    ),
+    Seam(
+        'nova.network.neutron',
+        'API.migrate_instance_start',
+        CALLED,
+        '(self, context, instance, migration)',
+        services=_CONDUCTOR,
+    ),
+    Seam(
+        'nova.network.neutron',
+        'API.delete_port_binding',
+        CALLED,
+        '(self, context, port_id, host)',
+        services=_CONDUCTOR,
+    ),
+    Seam(
+        'nova.volume.cinder',
+        'API.attachment_get_all',
+        CALLED,
+        '(self, context, instance_id=None, volume_id=None)',
+        services=_CONDUCTOR,
+    ),
+    Seam(
         'nova.compute.rpcapi',
         'ComputeAPI.drop_move_claim_at_destination',
         CALLED,
@@ -178,12 +300,36 @@ SEAMS: tuple[Seam, ...] = (
         plugin=('nova_xcell.compute', 'manager'),
         services=_COMPUTE,
     ),
-    Seam(
-        'nova.compute.manager',
-        'ComputeManager.confirm_snapshot_based_resize_at_source',
-        OVERRIDDEN,
-        '(self, ctxt, instance, migration)',
-        services=_COMPUTE,
+    *(
+        Seam(
+            'nova.compute.manager',
+            'ComputeManager.%s' % method,
+            OVERRIDDEN,
+            signature,
+            services=_COMPUTE,
+        )
+        for method, signature in (
+            (
+                'prep_snapshot_based_resize_at_source',
+                '(self, ctxt, instance, migration, snapshot_id=None)',
+            ),
+            (
+                'finish_snapshot_based_resize_at_dest',
+                '(self, ctxt, instance, migration, snapshot_id)',
+            ),
+            (
+                'confirm_snapshot_based_resize_at_source',
+                '(self, ctxt, instance, migration)',
+            ),
+            (
+                'revert_snapshot_based_resize_at_dest',
+                '(self, ctxt, instance, migration)',
+            ),
+            (
+                'finish_revert_snapshot_based_resize_at_source',
+                '(self, ctxt, instance, migration)',
+            ),
+        )
     ),
     Seam(
         'nova.compute.manager',

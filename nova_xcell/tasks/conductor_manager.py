@@ -8,6 +8,7 @@ from oslo_service import periodic_task
 from nova.conductor import manager
 import nova.conf
 
+from nova_xcell.tasks import auto_confirm
 from nova_xcell.tasks import reconcile
 from nova_xcell.tasks import services
 
@@ -23,7 +24,19 @@ class ConductorManager(manager.ConductorManager):
 
         :param context: admin context
         """
-        if CONF.api_database.connection is None:
-            # The conductor of a cell sees one half of a move only.
-            return
-        reconcile.Reconciler(context, services.Services.connect()).run()
+        if _sees_all_cells():
+            reconcile.Reconciler(context, services.Services.connect()).run()
+
+    @periodic_task.periodic_task
+    def xcell_confirm(self, context):
+        """Confirm moves that have waited long enough (XC-15).
+
+        :param context: admin context
+        """
+        if _sees_all_cells():
+            auto_confirm.run(context)
+
+
+def _sees_all_cells() -> bool:
+    # The conductor of a cell sees one half of a move only.
+    return CONF.api_database.connection is not None

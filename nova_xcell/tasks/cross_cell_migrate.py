@@ -8,11 +8,9 @@ name, see :mod:`nova_xcell.seams`.
 from __future__ import annotations
 
 import contextlib
-import copy
 
 from oslo_log import log as logging
 
-from nova import context as nova_context
 from nova import exception as nova_exception
 from nova import objects
 from nova.compute import task_states
@@ -21,6 +19,7 @@ from nova.i18n import _
 
 from nova_xcell import exception
 from nova_xcell.tasks import attempts
+from nova_xcell.tasks import cells
 from nova_xcell.tasks import dest_allocation
 from nova_xcell.tasks import dest_bindings
 from nova_xcell.tasks import dest_host
@@ -320,8 +319,7 @@ def _driving(context, migration: objects.Migration):
         None, (migration.source_compute, migration.dest_compute)
     ):
         cell = objects.HostMapping.get_by_host(context, host).cell_mapping
-        contexts[cell.uuid] = copy.copy(context)
-        nova_context.set_target_cell(contexts[cell.uuid], cell)
+        contexts[cell.uuid] = cells.targeted(context, cell)
     with lease.held(contexts.values(), migration.uuid):
         yield
 

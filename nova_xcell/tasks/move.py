@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-import copy
-
-from nova import context as nova_context
 from nova import exception as nova_exception
 from nova import objects
 from nova.compute import instance_actions
 
 from nova_xcell import exception
+from nova_xcell.tasks import cells
 from nova_xcell.tasks import goal
 
 #: What is loaded of a server; all that its hosts are told, and that is saved.
@@ -46,8 +44,7 @@ class Half:
         migration_uuid: str,
     ) -> None:
         self.cell = cell
-        self.context = copy.copy(context)
-        nova_context.set_target_cell(self.context, cell)
+        self.context = cells.targeted(context, cell)
         self._uuids = instance_uuid, migration_uuid
         self.instance: objects.Instance | None = None
         self.migration: objects.Migration | None = None
@@ -118,8 +115,7 @@ class Move:
     def _halves(self) -> tuple[Half, Half]:
         halves = [
             Half(self.context, cell, self.instance_uuid, self.migration_uuid)
-            for cell in objects.CellMappingList.get_all(self.context)
-            if not cell.is_cell0()
+            for cell in cells.each(self.context)
         ]
         known = [half for half in halves if half.migration]
         if not known:

@@ -9,18 +9,19 @@ has died.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import typing as ty
 
 from oslo_log import log as logging
 import oslo_messaging as messaging
 
-from nova import context as nova_context
 from nova import objects
 from nova.compute import task_states
 from nova.compute import vm_states
 import nova.conf
 
 from nova_xcell import exception
+from nova_xcell.tasks import cells
 from nova_xcell.tasks import goal
 from nova_xcell.tasks import lease
 from nova_xcell.tasks import move as xcell_move
@@ -66,6 +67,24 @@ def carry_out(
         way_back.WayBack(move, clients).roll_back()
 
 
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """A move that is not where it has to go.
+
+    :ivar server: UUID of the server
+    :ivar migration: UUID of the migration
+    :ivar move: the move, None if it cannot be read
+    :ivar goal: where it has to go
+    :ivar waits: why nothing can or may be done about it now, or None
+    """
+
+    server: str
+    migration: str
+    move: xcell_move.Move | None = None
+    goal: goal.Goal | None = None
+    waits: str | None = None
+
+
 class Reconciler:
     """Looks at all moves of the deployment.
 
@@ -79,31 +98,67 @@ class Reconciler:
 
     def run(self) -> None:
         """Bring every abandoned move to an end that can have one now."""
-        for instance_uuid, migration_uuid in self.candidates():
-            try:
-                self._look_at(instance_uuid, migration_uuid)
-            except exception.MoveWaits as exc:
-                LOG.warning('%s', exc)
-            except Exception:
-                LOG.exception(
-                    'The move %s of server %s could not be brought to an '
-                    'end; it is tried again.',
-                    migration_uuid,
-                    instance_uuid,
-                )
+        for finding in self.findings():
+            if finding.waits is None:
+                self.heal(finding)
+            elif finding.move is None:
+                LOG.warning('%s', finding.waits)
 
-    def candidates(self) -> set[tuple[str, str]]:
+    def findings(self) -> ty.Iterator[Finding]:
+        """Find the moves that are not where they have to go."""
+        for key in sorted(self._candidates()):
+            try:
+                move = xcell_move.Move(self.context, *key)
+                wanted = move.goal()
+                if wanted is not goal.Goal.REST:
+                    yield Finding(*key, move, wanted, self._driver(move))
+            except Exception as exc:
+                yield Finding(*key, waits=str(exc))
+
+    def heal(self, finding: Finding) -> str | None:
+        """Bring a move to an end.
+
+        :param finding: one that nothing holds up
+        :returns: why that was not possible; it can be tried again then. None
+            if it was, or if somebody else has taken the move.
+        """
+        move = finding.move
+        try:
+            if not all(map(lease.take, _migrations(move))):
+                return None
+            with driving(move):
+                move.refresh()
+                wanted = move.goal()
+                LOG.warning(
+                    'Nobody drives move %s: %s.',
+                    finding.migration,
+                    wanted.value,
+                    instance=move.home.instance,
+                )
+                carry_out(move, self.clients, wanted)
+                self._end_delete(move)
+        except exception.MoveWaits as exc:
+            LOG.warning('%s', exc)
+            return str(exc)
+        except Exception as exc:
+            LOG.exception(
+                'The move %s of server %s could not be brought to an end; it '
+                'is tried again.',
+                finding.migration,
+                finding.server,
+            )
+            return '%s: %s' % (type(exc).__name__, exc)
+        return None
+
+    def _candidates(self) -> set[tuple[str, str]]:
         """Return server and migration of every move that may not be over.
 
         A cell that does not answer is left out.
         """
         found: set[tuple[str, str]] = set()
-        for cell in objects.CellMappingList.get_all(self.context):
-            if cell.is_cell0():
-                continue
+        for cell in cells.each(self.context):
             try:
-                with nova_context.target_cell(self.context, cell) as context:
-                    found.update(_open_moves(context))
+                found.update(_open_moves(cells.targeted(self.context, cell)))
             except Exception as exc:
                 LOG.warning(
                     'The moves of cell %s cannot be looked at: %s',
@@ -111,25 +166,6 @@ class Reconciler:
                     exc,
                 )
         return found
-
-    def _look_at(self, instance_uuid: str, migration_uuid: str) -> None:
-        move = xcell_move.Move(self.context, instance_uuid, migration_uuid)
-        wanted = move.goal()
-        if wanted is goal.Goal.REST or not self._is_abandoned(move):
-            return
-        if not all(map(lease.take, _migrations(move))):
-            return
-        with driving(move):
-            move.refresh()
-            wanted = move.goal()
-            LOG.warning(
-                'Nobody drives move %s: %s.',
-                migration_uuid,
-                wanted.value,
-                instance=move.home.instance,
-            )
-            carry_out(move, self.clients, wanted)
-            self._end_delete(move)
 
     @staticmethod
     def _end_delete(move: xcell_move.Move) -> None:
@@ -143,22 +179,9 @@ class Reconciler:
             instance.task_state = None
             instance.save()
 
-    def _is_abandoned(self, move: xcell_move.Move) -> bool:
+    def _driver(self, move: xcell_move.Move) -> str | None:
+        """Return who may be driving a move, None if nobody is."""
         after = CONF.xcell.abandoned_after
-        if not self._can_be_asked(move):
-            # A conductor without the plug-ins may be waiting for a call.
-            after += CONF.long_rpc_timeout
-        return all(
-            lease.is_abandoned(migration, after)
-            for migration in _migrations(move)
-        )
-
-    def _can_be_asked(self, move: xcell_move.Move) -> bool:
-        """Make sure that no host works on a move.
-
-        :returns: False if a host cannot tell
-        :raises: :class:`~nova_xcell.exception.MoveWaits` if one does
-        """
         for half, host in (
             (move.source, move.source_host),
             (move.target, move.dest_host),
@@ -172,13 +195,17 @@ class Reconciler:
                     half.context, host, move.migration_uuid
                 )
             except (messaging.MessagingException, exception.XcellError):
-                return False
-            if running:
-                raise exception.MoveWaits(
-                    server=move.instance_uuid,
-                    reason='host %s works on %s' % (host, ', '.join(running)),
-                )
-        return True
+                # A conductor without the plug-ins may be waiting for a call.
+                after = CONF.xcell.abandoned_after + CONF.long_rpc_timeout
+            else:
+                if running:
+                    return 'host %s works on %s' % (host, ', '.join(running))
+        if all(
+            lease.is_abandoned(migration, after)
+            for migration in _migrations(move)
+        ):
+            return None
+        return 'it was touched in the last %d seconds' % after
 
 
 @contextlib.contextmanager

@@ -56,12 +56,12 @@ class HealingMixin:
         """Run every periodic task of the conductors and computes once."""
         context = nova_context.get_admin_context()
         for conductor in self.conductors:
-            _run_all(conductor.manager, context)
+            run_all(conductor.manager, context)
         for host, compute in sorted(self.computes.items()):
             with nova_context.target_cell(
                 context, self.host_mappings[host].cell_mapping
             ) as cell_context:
-                _run_all(compute.manager, cell_context)
+                run_all(compute.manager, cell_context)
 
     def let_it_heal(self, server: dict[str, Any]) -> list[str]:
         """Leave the cloud alone until a server holds what it should.
@@ -95,7 +95,15 @@ def _kill(dead: service.Service) -> None:
     super(service.Service, dead).stop()
 
 
-def _run_all(manager: Any, context: nova_context.RequestContext) -> None:
+def run_all(
+    manager: Any, context: nova_context.RequestContext | None = None
+) -> None:
+    """Run every periodic task of a service once.
+
+    :param manager: of the service
+    :param context: admin context; a new one if None
+    """
+    context = context or nova_context.get_admin_context()
     # Each remembers when it ran last, and would wait for its next turn.
     for name in manager._periodic_last_run:
         manager._periodic_last_run[name] = None
