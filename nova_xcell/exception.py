@@ -96,6 +96,13 @@ class OutcomeUnknown(XcellError):
     )
 
 
+class HostDown(XcellError):
+    msg_fmt = (
+        'the nova-compute service of host %(host)s is down; %(operation)s was '
+        'not asked for'
+    )
+
+
 class RemoteWorkFailed(XcellError):
     msg_fmt = (
         '%(operation)s did not succeed on host %(host)s (%(state)s), and the '

@@ -14,6 +14,7 @@ from oslo_log import log as logging
 from nova import exception as nova_exception
 from nova import objects
 from nova.compute import task_states
+from nova.compute import vm_states
 from nova.conductor.tasks import cross_cell_migrate
 from nova.i18n import _
 
@@ -60,17 +61,17 @@ class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
         :param failure: what went wrong
         :returns: whether the server has moved
         """
-        move = xcell_move.Move(
-            self.context, self.instance.uuid, self.source_migration.uuid
-        )
-        wanted = move.goal()
-        LOG.warning(
-            'The move has failed (%s): %s.',
-            attempts.reason_of(failure),
-            wanted.value,
-            instance=self.instance,
-        )
         try:
+            move = xcell_move.Move(
+                self.context, self.instance.uuid, self.source_migration.uuid
+            )
+            wanted = move.goal()
+            LOG.warning(
+                'The move has failed (%s): %s.',
+                attempts.reason_of(failure),
+                wanted.value,
+                instance=self.instance,
+            )
             reconcile.carry_out(move, services.Services.connect(), wanted)
         except Exception as exc:
             LOG.error(
@@ -79,8 +80,20 @@ class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
                 instance=self.instance,
                 exc_info=not isinstance(exc, exception.MoveWaits),
             )
+            self._show_error()
             return False
         return wanted is goal.Goal.VERIFY
+
+    def _show_error(self) -> None:
+        """Do not show a server as it was whose guest is gone."""
+        instance = objects.Instance.get_by_uuid(
+            self.context,
+            self.instance.uuid,
+            expected_attrs=['system_metadata'],
+        )
+        if 'old_vm_state' in instance.system_metadata:
+            instance.vm_state = vm_states.ERROR
+            instance.save()
 
     def rollback(self, ex):
         """Do nothing: all is undone by now (XC-11).

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from oslo_log import log as logging
+
 from nova import exception as nova_exception
 from nova import objects
 from nova.compute import instance_actions
@@ -10,6 +12,8 @@ from nova.compute import instance_actions
 from nova_xcell import exception
 from nova_xcell.tasks import cells
 from nova_xcell.tasks import goal
+
+LOG = logging.getLogger(__name__)
 
 #: What is loaded of a server; all that its hosts are told, and that is saved.
 FIELDS = (
@@ -113,38 +117,62 @@ class Move:
         self.source, self.target = self._halves()
 
     def _halves(self) -> tuple[Half, Half]:
-        halves = [
-            Half(self.context, cell, self.instance_uuid, self.migration_uuid)
-            for cell in cells.each(self.context)
-        ]
-        known = [half for half in halves if half.migration]
+        halves, silent = self._read_cells()
+        known = [half for half in halves.values() if half.migration]
         if not known:
-            raise exception.MoveWaits(
-                server=self.instance_uuid,
-                reason='no cell has migration %s' % self.migration_uuid,
+            raise self._waits(
+                'no cell that answers has migration %s' % self.migration_uuid
             )
-        source_cell = objects.HostMapping.get_by_host(
-            self.context, known[0].migration.source_compute
-        ).cell_mapping
+        source_cell = self._cell_of(known[0].migration.source_compute)
+        dests = {
+            half.migration.dest_compute
+            for half in known
+            if half.migration.dest_compute
+        }
+        needed = {
+            source_cell,
+            self.mapping.cell_mapping.uuid,
+            *map(self._cell_of, dests),
+        }
+        if needed & silent.keys():
+            raise self._waits(
+                'no answer from the database of cell %s'
+                % ', '.join(silent[uuid] for uuid in needed & silent.keys())
+            )
+        source = halves.pop(source_cell)
         others = [
-            half
-            for half in halves
-            if half.cell.uuid != source_cell.uuid
-            and (half.instance or half.migration)
+            half for half in halves.values() if half.instance or half.migration
         ]
-        (source,) = (
-            half for half in halves if half.cell.uuid == source_cell.uuid
-        )
         if not others:
             # Nothing has reached the other cell, or nothing is left there.
             return source, Nowhere(source)
         if len(others) > 1:
-            raise exception.MoveWaits(
-                server=self.instance_uuid,
-                reason='more than two cells have records of it: %s'
-                % ', '.join(half.cell.identity for half in others),
+            raise self._waits(
+                'more than two cells have records of it: %s'
+                % ', '.join(half.cell.identity for half in others)
             )
         return source, others[0]
+
+    def _read_cells(self) -> tuple[dict[str, Half], dict[str, str]]:
+        """Return the halves by the cell's UUID, and cells that are silent."""
+        halves, silent = {}, {}
+        for cell in cells.each(self.context):
+            try:
+                halves[cell.uuid] = Half(
+                    self.context, cell, self.instance_uuid, self.migration_uuid
+                )
+            except Exception as exc:
+                LOG.warning('Cell %s does not answer: %s', cell.identity, exc)
+                silent[cell.uuid] = cell.identity
+        return halves, silent
+
+    def _cell_of(self, host: str) -> str:
+        return objects.HostMapping.get_by_host(
+            self.context, host
+        ).cell_mapping.uuid
+
+    def _waits(self, reason: str) -> exception.MoveWaits:
+        return exception.MoveWaits(server=self.instance_uuid, reason=reason)
 
     @property
     def home(self) -> Half:

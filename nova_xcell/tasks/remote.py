@@ -37,7 +37,8 @@ class ComputeAPI(rpcapi.ComputeAPI):
 
     Each call raises what the host's raises, and instead of a time-out
     :class:`~nova_xcell.exception.RemoteWorkFailed` or, if the host cannot be
-    asked, :class:`~nova_xcell.exception.OutcomeUnknown`.
+    asked, :class:`~nova_xcell.exception.OutcomeUnknown`. A host that is down
+    is not called: :class:`~nova_xcell.exception.HostDown`.
     """
 
     def prep_snapshot_based_resize_at_source(
@@ -130,6 +131,9 @@ class ComputeAPI(rpcapi.ComputeAPI):
         operation: str,
         call: ty.Callable[[], ty.Any],
     ) -> ty.Any:
+        if not is_up(ctxt, host):
+            # A message would wait in its queue for long_rpc_timeout.
+            raise exception.HostDown(host=host, operation=operation)
         try:
             return call()
         except messaging.RemoteError:

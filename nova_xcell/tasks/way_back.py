@@ -26,12 +26,9 @@ from nova_xcell.tasks import services
 
 LOG = logging.getLogger(__name__)
 
-#: Task states of the target's record from when its host may have a guest.
-_FINISHING = (
-    task_states.RESIZE_MIGRATED,
-    task_states.RESIZE_FINISH,
-    task_states.RESIZE_REVERTING,
-)
+#: Task states of the target's record from when its host may have a guest. The
+#: host sets the first before it does anything.
+_FINISHING = (task_states.RESIZE_FINISH, task_states.RESIZE_REVERTING)
 
 
 class WayBack:
@@ -339,11 +336,11 @@ class _Needing:
         pass
 
     def __exit__(self, kind, exc, traceback) -> None:
-        if isinstance(exc, exception.OutcomeUnknown) or (
+        if isinstance(exc, (exception.HostDown, exception.OutcomeUnknown)) or (
             isinstance(exc, messaging.MessagingException)
             and not isinstance(exc, messaging.RemoteError)
         ):
             raise self.way._waits(
-                _('host %(host)s does not answer: %(reason)s')
+                _('host %(host)s is needed: %(reason)s')
                 % {'host': self.host, 'reason': exc}
             )

@@ -19,7 +19,6 @@ from nova.compute import vm_states
 from nova_xcell import exception
 from nova_xcell.tasks import leftovers
 from nova_xcell.tasks import move as xcell_move
-from nova_xcell.tasks import remote
 from nova_xcell.tasks import services
 
 LOG = logging.getLogger(__name__)
@@ -115,14 +114,6 @@ class WayOn:
 
     def _clean_source_host(self) -> bool:
         source, host = self.move.source, self.move.source_host
-        if not remote.is_up(source.context, host):
-            LOG.warning(
-                'Host %s is down. What it keeps of the server is deleted when '
-                'it is back.',
-                host,
-                instance=source.instance,
-            )
-            return False
         self._begin_action()
         try:
             self.clients.compute.confirm_snapshot_based_resize_at_source(
