@@ -79,7 +79,14 @@ class TestValidate(unittest.TestCase):
         ((group, opts),) = xcell_conf.list_opts()
         self.assertEqual('xcell', group.name)
         self.assertEqual(
-            {'features', 'cell_weights', 'prep_settle_timeout'},
+            {
+                'abandoned_after',
+                'cell_weights',
+                'features',
+                'prep_settle_timeout',
+                'reconcile_interval',
+                'settle_timeout',
+            },
             {opt.name for opt in opts},
         )
         for opt in opts:
