@@ -18,7 +18,8 @@ from nova_xcell import releases
 
 #: The value of the attribute is exchanged for the plug-in's.
 REPLACED = 'replaced'
-#: A subclass of ours overrides it, and calls ``super()``.
+#: A subclass of ours overrides it, and calls ``super()`` unless the row says
+#: that it does not.
 OVERRIDDEN = 'overridden'
 #: Not a public interface of the host, but called by the plug-ins.
 CALLED = 'called'
@@ -96,6 +97,14 @@ SEAMS: tuple[Seam, ...] = (
         plugin=('nova_xcell.tasks', 'cross_cell_migrate'),
         services=_CONDUCTOR,
     ),
+    # ComputeTaskManager finds the tasks of confirm and revert likewise.
+    Seam(
+        'nova.conductor.manager',
+        'cross_cell_migrate',
+        REPLACED,
+        plugin=('nova_xcell.tasks', 'cross_cell_migrate'),
+        services=_CONDUCTOR,
+    ),
     Seam(
         'nova.conductor.tasks.cross_cell_migrate',
         'CrossCellMigrationTask.__init__',
@@ -109,6 +118,73 @@ SEAMS: tuple[Seam, ...] = (
         'CrossCellMigrationTask._setup_target_cell_db',
         OVERRIDDEN,
         '(self)',
+        services=_CONDUCTOR,
+    ),
+    # The one above does not call super(), which would make the host's
+    # TargetDBSetupTask; nor does _execute of ours.
+    Seam(
+        'nova.conductor.tasks.cross_cell_migrate',
+        'CrossCellMigrationTask._get_target_cell_mapping',
+        CALLED,
+        '(self)',
+        services=_CONDUCTOR,
+    ),
+    Seam(
+        'nova.conductor.tasks.cross_cell_migrate',
+        'TargetDBSetupTask.__init__',
+        CALLED,
+        '(self, context, instance, source_migration, target_cell_context)',
+        services=_CONDUCTOR,
+    ),
+    Seam(
+        'nova.conductor.tasks.cross_cell_migrate',
+        'TargetDBSetupTask._execute',
+        OVERRIDDEN,
+        '(self)',
+        services=_CONDUCTOR,
+    ),
+    # What was done with a server while it was resized. The host's method for
+    # the actions is not called, ours does more than its work.
+    Seam(
+        'nova.conductor.tasks.cross_cell_migrate',
+        'RevertResizeTask._update_instance_in_source_cell',
+        OVERRIDDEN,
+        '(self, instance)',
+        services=_CONDUCTOR,
+    ),
+    Seam(
+        'nova.conductor.tasks.cross_cell_migrate',
+        'RevertResizeTask._update_bdms_in_source_cell',
+        OVERRIDDEN,
+        '(self, source_cell_context)',
+        services=_CONDUCTOR,
+    ),
+    Seam(
+        'nova.conductor.tasks.cross_cell_migrate',
+        'RevertResizeTask._update_instance_actions_in_source_cell',
+        OVERRIDDEN,
+        '(self, source_cell_context)',
+        services=_CONDUCTOR,
+    ),
+    Seam(
+        'nova.db.main.api',
+        'get_context_manager',
+        CALLED,
+        '(context)',
+        services=_CONDUCTOR,
+    ),
+    Seam(
+        'nova.db.main.api',
+        '_validate_unique_server_name',
+        CALLED,
+        '(context, name)',
+        services=_CONDUCTOR,
+    ),
+    Seam(
+        'nova.db.main.api',
+        'ec2_instance_create',
+        CALLED,
+        '(context, instance_uuid, id=None)',
         services=_CONDUCTOR,
     ),
     Seam(

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The move to another cell, with the next host if one cannot take the server.
 
-The host's MigrationTask finds this module where it looks for its own of that
-name, see :mod:`nova_xcell.seams`.
+The host's MigrationTask and ComputeTaskManager find this module where they
+look for the host's of that name, see :mod:`nova_xcell.seams`.
 """
 
 from __future__ import annotations
 
+import copy
+
 from oslo_log import log as logging
 
+from nova import context as nova_context
 from nova import exception as nova_exception
 from nova import objects
 from nova.compute import task_states
@@ -20,8 +23,12 @@ from nova_xcell.tasks import dest_allocation
 from nova_xcell.tasks import dest_bindings
 from nova_xcell.tasks import dest_host
 from nova_xcell.tasks import instance_copy
+from nova_xcell.tasks import revert_resize
 
 LOG = logging.getLogger(__name__)
+
+ConfirmResizeTask = cross_cell_migrate.ConfirmResizeTask
+RevertResizeTask = revert_resize.RevertResizeTask
 
 
 class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
@@ -38,14 +45,24 @@ class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
     def _setup_target_cell_db(self):
         """Create the server's records in the target cell (XC-06).
 
+        The host's method makes its own task, and that class cannot be
+        exchanged where it is looked up, see :mod:`nova_xcell.seams`. So this
+        one does not call it.
+
         :returns: nova.objects.Migration and CellMapping of the target cell
         """
-        original = self.instance
-        self.instance = instance_copy.prepare(original)
-        try:
-            return super()._setup_target_cell_db()
-        finally:
-            self.instance = original
+        mapping = self._get_target_cell_mapping()
+        self._target_cell_context = copy.copy(self.context)
+        nova_context.set_target_cell(self._target_cell_context, mapping)
+        task = instance_copy.TargetDBSetupTask(
+            self.context,
+            self.instance,
+            self.source_migration,
+            self._target_cell_context,
+        )
+        self._target_cell_instance, migration = task.execute()
+        self._completed_tasks['TargetDBSetupTask'] = task
+        return migration, mapping
 
     def _prep_resize_at_dest(self, target_cell_migration):
         """Prepare the selected host or, if it fails, an alternate (XC-09).
