@@ -80,6 +80,14 @@ SEAMS: tuple[Seam, ...] = (
         '(self, host_state, weight_properties)',
         services=_SCHEDULER,
     ),
+    # Does not call super(), see there.
+    Seam(
+        'nova.scheduler.weights.cross_cell',
+        'CrossCellWeigher.weigh_objects',
+        OVERRIDDEN,
+        '(self, weighed_obj_list, weight_properties)',
+        services=_SCHEDULER,
+    ),
     Seam(
         'nova.scheduler.weights.cross_cell',
         'CrossCellWeigher.weight_multiplier',
