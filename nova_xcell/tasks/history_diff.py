@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the history of a server in one cell has beyond that in another.
 
-Pure: rows are dictionaries of columns. A row that was copied keeps its times,
-so what makes it itself is the same in both cells, unlike its number.
+Pure: rows are dictionaries of columns, oldest first. A row that was copied
+keeps everything but its number. Some events the host itself records in both
+cells, with times of their own.
 """
 
 from __future__ import annotations
 
+import collections
+from collections.abc import Callable
 import dataclasses
 from typing import Any
 
@@ -75,13 +78,19 @@ def _compare_events(
     there: dict[int, int],
     difference: Difference,
 ) -> None:
-    known = {event_key(row, row['action_id']): row for row in behind}
-    for event in ahead:
+    known = {
+        key: row
+        for key, row in zip(
+            event_keys(behind, lambda number: number), behind, strict=True
+        )
+    }
+    keys = event_keys(ahead, there.get)
+    for key, event in zip(keys, ahead, strict=True):
         action_id = there.get(event['action_id'])
         if action_id is None:
             difference.events.append(event)
             continue
-        other = known.get(event_key(event, action_id))
+        other = known.get(key)
         if other is None:
             difference.late_events.append({**event, 'action_id': action_id})
         elif _ended(event, other):
@@ -104,13 +113,22 @@ def action_key(row: Row) -> tuple:
     )
 
 
-def event_key(row: Row, action_id: int) -> tuple:
-    """Return what an event is recognised by.
+def event_keys(
+    rows: list[Row], number_of: Callable[[int], int | None]
+) -> list[tuple]:
+    """Return what events are recognised by: the how manieth of its kind.
 
-    :param row: the event
-    :param action_id: the number of its action in the cell to compare with
+    :param rows: the events
+    :param number_of: returns the number that an action has in the cell to
+        compare with
     """
-    return action_id, row['event'], row['host'], row['start_time']
+    seen: collections.Counter[tuple] = collections.Counter()
+    keys = []
+    for row in rows:
+        kind = (number_of(row['action_id']), row['event'], row['host'])
+        seen[kind] += 1
+        keys.append((*kind, seen[kind]))
+    return keys
 
 
 def fault_key(row: Row) -> tuple:

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What it takes to write a server's records to another cell.
 
-``python -m tests.benchmarks.target_db [ROUNDS]`` gives servers with a history
-and volumes to the host's code and to ours in turn, with SQLite and, where it
-is installed, with a private MariaDB.
+``python -m tests.benchmarks.target_db`` gives servers with a history and
+volumes to the host's code and to ours in turn, with SQLite and, where it is
+installed, with a private MariaDB. ``--help`` tells how to do a part of it.
 """
 
 from __future__ import annotations
 
+import argparse
 import collections
 from collections.abc import Callable
 import pathlib
-import sys
 import tempfile
 import time
 from typing import Any
@@ -216,18 +216,20 @@ def run(
     return {'seconds': seconds, 'statements': int(count), 'received': sent}
 
 
-def compare(cells: Cells, rounds: int, received: Callable[[], int]) -> None:
+def compare(
+    cells: Cells, options: argparse.Namespace, received: Callable[[], int]
+) -> None:
     """Print a line for each size of history and number of volumes.
 
     :param cells: the databases
-    :param rounds: how often each is copied
+    :param options: what to compare, and how often
     :param received: returns how many statements the database was sent
     """
-    for actions in ACTIONS:
-        for volumes in VOLUMES:
+    for actions in options.actions:
+        for volumes in options.volumes:
             migration = boot(cells.source, actions, volumes)
             results: dict[str, list] = collections.defaultdict(list)
-            for _round in range(rounds):
+            for _round in range(options.rounds):
                 for name, task_class in TASKS.items():
                     results[name].append(
                         run(
@@ -261,33 +263,54 @@ def compare(cells: Cells, rounds: int, received: Callable[[], int]) -> None:
             )
 
 
+def parse() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        prog='python -m tests.benchmarks.target_db'
+    )
+    parser.add_argument('--rounds', type=int, default=3)
+    parser.add_argument(
+        '--databases',
+        nargs='+',
+        choices=('sqlite', 'mariadb'),
+        default=('sqlite', 'mariadb'),
+    )
+    parser.add_argument('--actions', nargs='+', type=int, default=ACTIONS)
+    parser.add_argument('--volumes', nargs='+', type=int, default=VOLUMES)
+    return parser.parse_args()
+
+
 def main() -> None:
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 3
+    options = parse()
     nova_config.parse_args(['nova'], configure_db=False, init_rpc=False)
     objects.register_all()
     # Waiting for the disk at each commit would be to the host's disadvantage.
     nova.conf.CONF.set_override('sqlite_synchronous', False, 'database')
     print(HEAD)
     print(SECOND_HEAD, flush=True)
-    with tempfile.TemporaryDirectory() as folder:
-        compare(
-            Cells(
-                'SQLite',
-                lambda name: 'sqlite:///%s' % (pathlib.Path(folder) / name),
-            ),
-            rounds,
-            lambda: 0,
-        )
-    missing = mariadb.why_not()
-    if missing:
-        print('MariaDB is left out: %s.' % missing)
-        return
-    with mariadb.server() as socket:
-        compare(
-            Cells('MariaDB', lambda name: mariadb.url(socket, name)),
-            rounds,
-            lambda: mariadb.questions(socket),
-        )
+    if 'sqlite' in options.databases:
+        with tempfile.TemporaryDirectory() as folder:
+            compare(
+                Cells(
+                    'SQLite',
+                    lambda name: (
+                        'sqlite:///%s' % (pathlib.Path(folder) / name)
+                    ),
+                ),
+                options,
+                lambda: 0,
+            )
+    if 'mariadb' in options.databases:
+        missing = mariadb.why_not()
+        if missing:
+            print('MariaDB is left out: %s.' % missing)
+            return
+        with mariadb.server() as socket:
+            compare(
+                Cells('MariaDB', lambda name: mariadb.url(socket, name)),
+                options,
+                lambda: mariadb.questions(socket),
+            )
 
 
 if __name__ == '__main__':

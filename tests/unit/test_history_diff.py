@@ -78,6 +78,23 @@ class TestCompare(unittest.TestCase):
         self.assertEqual([event(10, 1, 'late')], difference.late_events)
         self.assertEqual([], difference.events)
 
+    def test_event_that_each_cell_recorded(self):
+        """The host does that, and the times differ."""
+        self.assertFalse(
+            history_diff.compare(
+                history([action(7, 'r')], [event(9, 7, start_time=3)]),
+                history([action(1, 'r')], [event(2, 1, start_time=4)]),
+            )
+        )
+
+    def test_event_that_happened_again(self):
+        again = event(10, 7, start_time=9)
+        difference = history_diff.compare(
+            history([action(7, 'r')], [event(9, 7), again]),
+            history([action(1, 'r')], [event(2, 1)]),
+        )
+        self.assertEqual([{**again, 'action_id': 1}], difference.late_events)
+
     def test_what_has_ended_meanwhile(self):
         difference = history_diff.compare(
             history(
