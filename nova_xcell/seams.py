@@ -203,6 +203,13 @@ SEAMS: tuple[Seam, ...] = (
         services=_CONDUCTOR,
     ),
     Seam(
+        'nova.conductor.tasks.cross_cell_migrate',
+        'CrossCellMigrationTask._finish_resize_at_dest',
+        OVERRIDDEN,
+        '(self, target_cell_migration, target_cell_mapping, snapshot_id)',
+        services=_CONDUCTOR,
+    ),
+    Seam(
         'nova.scheduler.utils',
         'claim_resources',
         CALLED,

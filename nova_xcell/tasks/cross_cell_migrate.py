@@ -22,6 +22,7 @@ from nova_xcell.tasks import attempts
 from nova_xcell.tasks import dest_allocation
 from nova_xcell.tasks import dest_bindings
 from nova_xcell.tasks import dest_host
+from nova_xcell.tasks import history
 from nova_xcell.tasks import instance_copy
 from nova_xcell.tasks import revert_resize
 
@@ -105,6 +106,33 @@ class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
             LOG.info(
                 'Trying alternate host %s.',
                 self.host_selection.service_host,
+                instance=self.instance,
+            )
+
+    def _finish_resize_at_dest(
+        self, target_cell_migration, target_cell_mapping, snapshot_id
+    ):
+        """Finish the move; the server has all of its history then (XC-17).
+
+        :param target_cell_migration: nova.objects.Migration of the target
+            cell
+        :param target_cell_mapping: nova.objects.CellMapping of that cell
+        :param snapshot_id: image that the server is spawned from, or None
+        """
+        super()._finish_resize_at_dest(
+            target_cell_migration, target_cell_mapping, snapshot_id
+        )
+        try:
+            history.complete(
+                self.context,
+                self._target_cell_context,
+                self.instance.uuid,
+            )
+        except Exception:
+            # The server runs in its new cell. This is no reason to undo it.
+            LOG.exception(
+                'The history of the server in its new cell lacks the last '
+                'part of the move.',
                 instance=self.instance,
             )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from oslo_db import api as oslo_db_api
 
 from nova import context as nova_context
+from nova import objects
 from nova.db.main import api as db
 
 from nova_xcell.tasks import history_diff
@@ -35,6 +36,35 @@ def bring(
         instance_uuid,
         _by_kind(records.read(ahead, instance_uuid, records.HISTORY)),
     )
+
+
+def complete(
+    ahead: nova_context.RequestContext,
+    behind: nova_context.RequestContext,
+    instance_uuid: str,
+) -> None:
+    """Bring what happened to a cell, and end there what ends elsewhere.
+
+    The conductor ends its own events of a move in the cell that it began them
+    in, after the last step of the task. Those of the computes have ended.
+
+    :param ahead: context aimed at the cell where they began
+    :param behind: context aimed at the cell where the server is now
+    :param instance_uuid: the server
+    """
+    bring(ahead, behind, instance_uuid)
+    action = objects.InstanceAction.get_by_request_id(
+        behind, instance_uuid, behind.request_id
+    )
+    if action is None:
+        return
+    for event in objects.InstanceActionEventList.get_by_action(
+        behind, action.id
+    ):
+        if not event.finish_time:
+            objects.InstanceActionEvent.event_finish(
+                behind, instance_uuid, event.event, want_result=False
+            )
 
 
 @oslo_db_api.wrap_db_retry(max_retries=5, retry_on_deadlock=True)

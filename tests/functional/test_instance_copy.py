@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a server keeps when it moves to another cell (XC-06, XC-17, XC-30)."""
 
-import datetime
-
 from oslo_utils.fixture import uuidsentinel as uuids
 
 from nova import context as nova_context
@@ -286,61 +284,6 @@ class TestStatements(CopyTest):
         self.assertGreater(self.host_count, 10 * self.count)
 
 
-class TestLeftovers(dest_hosts.DestHostsTest):
-    """A record of the server that is in the target cell already."""
-
-    def boot_with_leftover(self, **values):
-        self.boot()
-        with self.context_of('cell1') as context:
-            record = rows.of_server(context, self.server['id'])['instances'][0]
-        del record['id']
-        with self.context_of('cell2') as context:
-            rows.write(context, 'instances', {**record, **values})
-            self.left = rows.of_server(context, self.server['id'])
-
-    def assert_refused(self, *words):
-        self.resize(self.server, host='host2')
-        self.assert_reason_is_told(*words)
-        self.assertEqual(
-            'ACTIVE', self.api.get_server(self.server['id'])['status']
-        )
-        with self.context_of('cell2') as context:
-            self.assertEqual(
-                self.left, rows.of_server(context, self.server['id'])
-            )
-
-    def test_hidden(self):
-        self.boot_with_leftover(hidden=True, host='host9')
-        self.assert_refused('a hidden record (id', 'host9')
-
-    def test_soft_deleted(self):
-        self.boot_with_leftover(
-            deleted=7, deleted_at=datetime.datetime(2026, 1, 1)
-        )
-        self.assert_refused('a soft-deleted record', 'archive_deleted_rows')
-
-    def test_visible(self):
-        self.boot_with_leftover(host='host9')
-        self.assert_refused('a visible record', 'host9')
-
-    def test_of_something_else(self):
-        """A row that must be the only one of its name."""
-        self.boot()
-        with self.context_of('cell1') as context:
-            (device,) = rows.of_server(context, self.server['id'])[
-                'block_device_mapping'
-            ]
-        del device['id']
-        with self.context_of('cell2') as context:
-            rows.write(
-                context,
-                'block_device_mapping',
-                {**device, 'instance_uuid': None},
-            )
-            self.left = {}
-        self.assert_refused('a record with the same', 'uuid')
-
-
 class TestInstanceCopy(cloud.TwoCellCloud):
     def load(self, context, server):
         return objects.Instance.get_by_uuid(
@@ -366,6 +309,40 @@ class TestInstanceCopy(cloud.TwoCellCloud):
                 'devices': instance.device_metadata is not None,
                 'requests': instance.pci_requests is not None,
             }
+
+    def events_of_the_move(self, server):
+        with self.context_of('cell2') as context:
+            found = rows.of_server(context, server['id'])
+        (request,) = (
+            action['request_id']
+            for action in found['instance_actions']
+            if action['action'] == 'migrate'
+        )
+        return {
+            event['event']: event
+            for event in found['instance_actions_events']
+            if event['request_id'] == request
+        }
+
+    def test_history_of_the_move_is_complete(self):
+        """The host leaves the source's part of it in the source cell, and
+        events that it never ends in the target cell."""
+        server = self.create_server()
+        self.resize(server, host='host2')
+
+        def check():
+            events = self.events_of_the_move(server)
+            self.assertIn(
+                'compute_prep_snapshot_based_resize_at_source', events
+            )
+            self.assertIn('conductor_migrate_server', events)
+            for name, event in events.items():
+                self.assertEqual('Success', event['result'], name)
+                self.assertIsNotNone(event['finish_time'], name)
+
+        self._wait_for_assert(check, max_retries=50, sleep=0.1)
+        self.confirm(server)
+        check()
 
     def test_cold_migration_carries_all_of_it(self):
         """The API loads little for a cold migration; the host copies what is
