@@ -126,6 +126,8 @@ The clocks of the conductors must not differ by as much. Where a host
 of the move cannot be asked whether it works on it, because it does not
 carry nova-xcell, ``[DEFAULT] long_rpc_timeout`` is added.
 
+Possible values: a number of seconds, 1 or more.
+
 Related options:
 
 * ``reconcile_interval``

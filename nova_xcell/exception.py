@@ -114,6 +114,20 @@ class MoveWaits(XcellError):
     msg_fmt = 'the move of %(server)s cannot go on: %(reason)s'
 
 
+class HistoryChanged(XcellError):
+    msg_fmt = (
+        'the actions of server %(server)s changed while they were copied; '
+        'nothing was written, try again.'
+    )
+
+
+class RecordInTheWay(XcellError):
+    msg_fmt = (
+        'cell %(cell)s has %(what)s of server %(server)s already; nothing '
+        'was changed: %(todo)s.'
+    )
+
+
 class PeerWithoutPlugin(XcellError):
     msg_fmt = 'the compute service on %(host)s does not carry nova-xcell'
 

@@ -18,7 +18,8 @@ from nova_xcell import releases
 
 #: The value of the attribute is exchanged for the plug-in's.
 REPLACED = 'replaced'
-#: A subclass of ours overrides it, and calls ``super()``.
+#: A subclass of ours overrides it, and calls ``super()`` unless the row says
+#: that it does not.
 OVERRIDDEN = 'overridden'
 #: Not a public interface of the host, but called by the plug-ins.
 CALLED = 'called'
@@ -79,6 +80,14 @@ SEAMS: tuple[Seam, ...] = (
         '(self, host_state, weight_properties)',
         services=_SCHEDULER,
     ),
+    # Does not call super(), see there.
+    Seam(
+        'nova.scheduler.weights.cross_cell',
+        'CrossCellWeigher.weigh_objects',
+        OVERRIDDEN,
+        '(self, weighed_obj_list, weight_properties)',
+        services=_SCHEDULER,
+    ),
     Seam(
         'nova.scheduler.weights.cross_cell',
         'CrossCellWeigher.weight_multiplier',
@@ -96,6 +105,7 @@ SEAMS: tuple[Seam, ...] = (
         plugin=('nova_xcell.tasks', 'cross_cell_migrate'),
         services=_CONDUCTOR,
     ),
+    # ComputeTaskManager finds the tasks of confirm and revert likewise.
     Seam(
         'nova.conductor.manager',
         'cross_cell_migrate',
@@ -126,11 +136,85 @@ SEAMS: tuple[Seam, ...] = (
         '(self)',
         services=_CONDUCTOR,
     ),
+    # The one above does not call super(), which would make the host's
+    # TargetDBSetupTask; nor does _execute of ours.
+    Seam(
+        'nova.conductor.tasks.cross_cell_migrate',
+        'CrossCellMigrationTask._get_target_cell_mapping',
+        CALLED,
+        '(self)',
+        services=_CONDUCTOR,
+    ),
+    Seam(
+        'nova.conductor.tasks.cross_cell_migrate',
+        'TargetDBSetupTask.__init__',
+        CALLED,
+        '(self, context, instance, source_migration, target_cell_context)',
+        services=_CONDUCTOR,
+    ),
+    Seam(
+        'nova.conductor.tasks.cross_cell_migrate',
+        'TargetDBSetupTask._execute',
+        OVERRIDDEN,
+        '(self)',
+        services=_CONDUCTOR,
+    ),
+    # What was done with a server while it was resized. The host's method for
+    # the actions is not called, ours does more than its work.
+    Seam(
+        'nova.conductor.tasks.cross_cell_migrate',
+        'RevertResizeTask._update_instance_in_source_cell',
+        OVERRIDDEN,
+        '(self, instance)',
+        services=_CONDUCTOR,
+    ),
+    Seam(
+        'nova.conductor.tasks.cross_cell_migrate',
+        'RevertResizeTask._update_bdms_in_source_cell',
+        OVERRIDDEN,
+        '(self, source_cell_context)',
+        services=_CONDUCTOR,
+    ),
+    Seam(
+        'nova.conductor.tasks.cross_cell_migrate',
+        'RevertResizeTask._update_instance_actions_in_source_cell',
+        OVERRIDDEN,
+        '(self, source_cell_context)',
+        services=_CONDUCTOR,
+    ),
+    Seam(
+        'nova.db.main.api',
+        'get_context_manager',
+        CALLED,
+        '(context)',
+        services=_CONDUCTOR,
+    ),
+    Seam(
+        'nova.db.main.api',
+        '_validate_unique_server_name',
+        CALLED,
+        '(context, name)',
+        services=_CONDUCTOR,
+    ),
+    Seam(
+        'nova.db.main.api',
+        'ec2_instance_create',
+        CALLED,
+        '(context, instance_uuid, id=None)',
+        services=_CONDUCTOR,
+    ),
     Seam(
         'nova.conductor.tasks.cross_cell_migrate',
         'CrossCellMigrationTask._prep_resize_at_dest',
         OVERRIDDEN,
         '(self, target_cell_migration)',
+        services=_CONDUCTOR,
+    ),
+    Seam(
+        'nova.conductor.tasks.cross_cell_migrate',
+        'CrossCellMigrationTask._finish_resize_at_dest',
+        OVERRIDDEN,
+        '(self, target_cell_migration, target_cell_mapping, snapshot_id)',
         services=_CONDUCTOR,
     ),
     Seam(
@@ -235,24 +319,9 @@ SEAMS: tuple[Seam, ...] = (
             ('RevertResizeTask._execute', OVERRIDDEN, '(self)'),
             ('RevertResizeTask.rollback', OVERRIDDEN, '(self, ex)'),
             (
-                'RevertResizeTask._update_instance_in_source_cell',
-                CALLED,
-                '(self, instance)',
-            ),
-            (
-                'RevertResizeTask._update_instance_actions_in_source_cell',
-                OVERRIDDEN,
-                '(self, source_cell_context)',
-            ),
-            (
                 'RevertResizeTask._update_instance_mapping',
                 CALLED,
                 '(self, source_cell_instance, source_cell_mapping)',
-            ),
-            (
-                'clone_creatable_object',
-                CALLED,
-                '(ctxt, obj, delete_fields=None)',
             ),
         )
     ),

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The move to another cell, with the next host if one cannot take the server.
 
-The host's MigrationTask finds this module where it looks for its own of that
-name, see :mod:`nova_xcell.seams`.
+The host's MigrationTask and ComputeTaskManager find this module where they
+look for the host's of that name, see :mod:`nova_xcell.seams`.
 """
 
 from __future__ import annotations
 
-import contextlib
+import copy
 
 from oslo_log import log as logging
 
+from nova import context as nova_context
 from nova import exception as nova_exception
 from nova import objects
 from nova.compute import task_states
@@ -20,19 +21,22 @@ from nova.i18n import _
 
 from nova_xcell import exception
 from nova_xcell.tasks import attempts
-from nova_xcell.tasks import cells
+from nova_xcell.tasks import decisions
 from nova_xcell.tasks import dest_allocation
 from nova_xcell.tasks import dest_bindings
 from nova_xcell.tasks import dest_host
 from nova_xcell.tasks import goal
+from nova_xcell.tasks import history
 from nova_xcell.tasks import instance_copy
-from nova_xcell.tasks import lease
 from nova_xcell.tasks import move as xcell_move
 from nova_xcell.tasks import reconcile
 from nova_xcell.tasks import remote
 from nova_xcell.tasks import services
 
 LOG = logging.getLogger(__name__)
+
+ConfirmResizeTask = decisions.ConfirmResizeTask
+RevertResizeTask = decisions.RevertResizeTask
 
 
 class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
@@ -48,7 +52,7 @@ class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
         self.compute_rpcapi = remote.ComputeAPI()
 
     def _execute(self):
-        with _driving(self.context, self.source_migration):
+        with decisions.driving(self.context, self.source_migration):
             try:
                 super()._execute()
             except Exception as exc:
@@ -105,14 +109,24 @@ class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
     def _setup_target_cell_db(self):
         """Create the server's records in the target cell (XC-06).
 
+        The host's method makes its own task, and that class cannot be
+        exchanged where it is looked up, see :mod:`nova_xcell.seams`. So this
+        one does not call it.
+
         :returns: nova.objects.Migration and CellMapping of the target cell
         """
-        original = self.instance
-        self.instance = instance_copy.prepare(original)
-        try:
-            return super()._setup_target_cell_db()
-        finally:
-            self.instance = original
+        mapping = self._get_target_cell_mapping()
+        self._target_cell_context = copy.copy(self.context)
+        nova_context.set_target_cell(self._target_cell_context, mapping)
+        task = instance_copy.TargetDBSetupTask(
+            self.context,
+            self.instance,
+            self.source_migration,
+            self._target_cell_context,
+        )
+        self._target_cell_instance, migration = task.execute()
+        self._completed_tasks['TargetDBSetupTask'] = task
+        return migration, mapping
 
     def _prep_resize_at_dest(self, target_cell_migration):
         """Prepare the selected host or, if it fails, an alternate (XC-09).
@@ -155,6 +169,33 @@ class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
             LOG.info(
                 'Trying alternate host %s.',
                 self.host_selection.service_host,
+                instance=self.instance,
+            )
+
+    def _finish_resize_at_dest(
+        self, target_cell_migration, target_cell_mapping, snapshot_id
+    ):
+        """Finish the move; the server has all of its history then (XC-17).
+
+        :param target_cell_migration: nova.objects.Migration of the target
+            cell
+        :param target_cell_mapping: nova.objects.CellMapping of that cell
+        :param snapshot_id: image that the server is spawned from, or None
+        """
+        super()._finish_resize_at_dest(
+            target_cell_migration, target_cell_mapping, snapshot_id
+        )
+        try:
+            history.complete(
+                self.context,
+                self._target_cell_context,
+                self.instance.uuid,
+            )
+        except Exception:
+            # The server runs in its new cell. This is no reason to undo it.
+            LOG.exception(
+                'The history of the server in its new cell lacks the last '
+                'part of the move.',
                 instance=self.instance,
             )
 
@@ -264,79 +305,3 @@ class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
         )
         error.__cause__ = cause
         return error
-
-
-class ConfirmResizeTask(cross_cell_migrate.ConfirmResizeTask):
-    """Confirms a move whatever the source host does (XC-13, XC-18)."""
-
-    def __init__(self, *args, **kwargs):
-        """See the host's class; it gets a patient client of the hosts."""
-        super().__init__(*args, **kwargs)
-        self.compute_rpcapi = remote.ComputeAPI()
-
-    def _execute(self):
-        with _driving(self.context, self.migration):
-            try:
-                super()._execute()
-            except Exception as exc:
-                LOG.warning(
-                    'The confirm has failed (%s); trying to finish it.',
-                    attempts.reason_of(exc),
-                    instance=self.instance,
-                )
-                _finish(self.context, self.migration, goal.Goal.CONFIRM)
-
-    def rollback(self, ex):
-        """Leave the rest to the reconciler: there is no way back."""
-        LOG.error(
-            'The confirm is not finished (%s); it will be.',
-            attempts.reason_of(ex),
-            instance=self.instance,
-        )
-
-
-class RevertResizeTask(cross_cell_migrate.RevertResizeTask):
-    """Reverts a move to its end (XC-14)."""
-
-    def __init__(self, *args, **kwargs):
-        """See the host's class; it gets a patient client of the hosts."""
-        super().__init__(*args, **kwargs)
-        self.compute_rpcapi = remote.ComputeAPI()
-
-    def _execute(self):
-        with _driving(self.context, self.migration):
-            try:
-                super()._execute()
-            except Exception as exc:
-                LOG.warning(
-                    'The revert has failed (%s); trying to finish it.',
-                    attempts.reason_of(exc),
-                    instance=self.instance,
-                )
-                _finish(self.context, self.migration, goal.Goal.REVERT)
-
-    def rollback(self, ex):
-        """Leave the rest to the reconciler."""
-        LOG.error(
-            'The revert is not finished (%s); it will be.',
-            attempts.reason_of(ex),
-            instance=self.instance,
-        )
-
-
-@contextlib.contextmanager
-def _driving(context, migration: objects.Migration):
-    """Keep the reconciler from taking over what runs here."""
-    contexts = {}
-    for host in filter(
-        None, (migration.source_compute, migration.dest_compute)
-    ):
-        cell = objects.HostMapping.get_by_host(context, host).cell_mapping
-        contexts[cell.uuid] = cells.targeted(context, cell)
-    with lease.held(contexts.values(), migration.uuid):
-        yield
-
-
-def _finish(context, migration: objects.Migration, wanted: goal.Goal) -> None:
-    move = xcell_move.Move(context, migration.instance_uuid, migration.uuid)
-    reconcile.carry_out(move, services.Services.connect(), wanted)

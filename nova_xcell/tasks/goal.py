@@ -88,7 +88,9 @@ def _at_source(facts: Facts) -> Goal:
     ):
         return Goal.REVERT
     if target.vm_state == RESIZED and target.status == 'finished':
-        return Goal.VERIFY
+        # Unless the user was told that it has failed: its resources there are
+        # given up by then.
+        return Goal.ROLL_BACK if source.status == ERROR else Goal.VERIFY
     return Goal.ROLL_BACK
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from oslo_log import log as logging
+import oslo_messaging as messaging
 
 from nova import exception as nova_exception
 from nova import objects
@@ -12,6 +13,8 @@ from nova.compute import instance_actions
 from nova_xcell import exception
 from nova_xcell.tasks import cells
 from nova_xcell.tasks import goal
+from nova_xcell.tasks import remote
+from nova_xcell.tasks import services
 
 LOG = logging.getLogger(__name__)
 
@@ -222,6 +225,33 @@ class Move:
             instance is None
             or spec.flavor.flavorid == instance.flavor.flavorid
         )
+
+    def busy(self, clients: services.Services) -> tuple[str | None, bool]:
+        """Ask the hosts whether they work on it.
+
+        :param clients: of the services
+        :returns: what a host works on, None if none does, and whether all
+            that run could be asked
+        """
+        sure = True
+        for half, host in (
+            (self.source, self.source_host),
+            (self.target, self.dest_host),
+        ):
+            if half.migration is None or host is None:
+                continue
+            if not remote.is_up(half.context, host):
+                continue
+            try:
+                running = clients.xcell.running(
+                    half.context, host, self.migration_uuid
+                )
+            except (messaging.MessagingException, exception.XcellError):
+                sure = False
+                continue
+            if running:
+                return 'host %s works on %s' % (host, ', '.join(running)), True
+        return None, sure
 
     def refresh(self) -> None:
         """Read everything again."""

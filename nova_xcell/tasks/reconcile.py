@@ -13,7 +13,6 @@ import dataclasses
 import typing as ty
 
 from oslo_log import log as logging
-import oslo_messaging as messaging
 
 from nova import objects
 from nova.compute import task_states
@@ -25,8 +24,7 @@ from nova_xcell.tasks import cells
 from nova_xcell.tasks import goal
 from nova_xcell.tasks import lease
 from nova_xcell.tasks import move as xcell_move
-from nova_xcell.tasks import remote
-from nova_xcell.tasks import revert_data
+from nova_xcell.tasks import revert_resize
 from nova_xcell.tasks import services
 from nova_xcell.tasks import way_back
 from nova_xcell.tasks import way_on
@@ -61,7 +59,7 @@ def carry_out(
         way_on.WayOn(move, clients).confirm()
     elif wanted is goal.Goal.REVERT:
         if move.at_target:
-            revert_data.bring_back(move, clients)
+            revert_resize.show_at_source(move, clients)
         way_back.WayBack(move, clients).revert()
     elif wanted is goal.Goal.ROLL_BACK:
         way_back.WayBack(move, clients).roll_back()
@@ -181,25 +179,13 @@ class Reconciler:
 
     def _driver(self, move: xcell_move.Move) -> str | None:
         """Return who may be driving a move, None if nobody is."""
+        working, sure = move.busy(self.clients)
+        if working:
+            return working
         after = CONF.xcell.abandoned_after
-        for half, host in (
-            (move.source, move.source_host),
-            (move.target, move.dest_host),
-        ):
-            if half.migration is None or host is None:
-                continue
-            if not remote.is_up(half.context, host):
-                continue
-            try:
-                running = self.clients.xcell.running(
-                    half.context, host, move.migration_uuid
-                )
-            except (messaging.MessagingException, exception.XcellError):
-                # A conductor without the plug-ins may be waiting for a call.
-                after = CONF.xcell.abandoned_after + CONF.long_rpc_timeout
-            else:
-                if running:
-                    return 'host %s works on %s' % (host, ', '.join(running))
+        if not sure:
+            # A conductor without the plug-ins may be waiting for a call.
+            after += CONF.long_rpc_timeout
         if all(
             lease.is_abandoned(migration, after)
             for migration in _migrations(move)

@@ -175,8 +175,8 @@ def outcome(
     :param host: name of the compute host
     :param operation: name of the host's method
     :returns: DONE, FAILED or REFUSED of :mod:`nova_xcell.compute.work`
-    :raises: :class:`~nova_xcell.exception.OutcomeUnknown` if that is not
-        certain after ``[xcell] settle_timeout``
+    :raises: :class:`~nova_xcell.exception.OutcomeUnknown` if the host has not
+        told for ``[xcell] settle_timeout``
     """
     xcell_api = endpoint.ComputeXcellAPI()
     timer = timeutils.StopWatch(CONF.xcell.settle_timeout).start()
@@ -184,7 +184,10 @@ def outcome(
         state = _ask(
             ctxt, xcell_api, instance, migration_uuid, host, operation
         )
-        if state not in (None, work.RUNNING):
+        if state == work.RUNNING:
+            # However long it takes; a large disk does.
+            timer.restart()
+        elif state is not None:
             return state
         if timer.expired():
             raise exception.OutcomeUnknown(host=host, operation=operation)

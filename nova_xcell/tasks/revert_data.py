@@ -1,59 +1,78 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a server takes along when it goes back (XC-14)."""
+"""Brings back what was changed on a resized server, at revert (XC-14).
+
+Which fields these are is decided in :mod:`nova_xcell.tasks.revert_fields`.
+"""
 
 from __future__ import annotations
 
+from nova import context as nova_context
 from nova import objects
-from nova.conductor.tasks import cross_cell_migrate
 
-from nova_xcell.tasks import move as xcell_move
-from nova_xcell.tasks import services
+from nova_xcell.tasks import revert_fields
 
 
-class _Task(cross_cell_migrate.RevertResizeTask):
-    def _update_instance_actions_in_source_cell(self, source_cell_context):
-        known = {
-            action.request_id
-            for action in objects.InstanceActionList.get_by_instance_uuid(
-                source_cell_context, self.instance.uuid
-            )
-        }
-        for action in objects.InstanceActionList.get_by_instance_uuid(
-            self.context, self.instance.uuid
-        ):
-            if action.request_id in known:
-                continue
-            events = objects.InstanceActionEventList.get_by_action(
-                self.context, action.id
-            )
-            cross_cell_migrate.clone_creatable_object(
-                source_cell_context, action
-            ).create()
-            for event in events:
-                cross_cell_migrate.clone_creatable_object(
-                    source_cell_context, event
-                ).create(action.instance_uuid, action.request_id)
+def bring_back(
+    source_instance: objects.Instance,
+    target_context: nova_context.RequestContext,
+) -> None:
+    """Set on the source's record what was changed; the caller saves it.
 
+    Tags are written at once. Done again it changes nothing.
 
-def bring_back(move: xcell_move.Move, clients: services.Services) -> None:
-    """Write what has changed at the target to the source, and show it there.
-
-    See the host's RevertResizeTask, whose first half this is.
-
-    :param move: the move; the user has decided to revert it
-    :param clients: of the services
+    :param source_instance: Instance of the source cell
+    :param target_context: context aimed at the target cell
     """
-    source, target = move.source, move.target
-    target.migration.status = 'reverting'
-    target.migration.save()
-    task = _Task(
-        target.context,
-        target.instance,
-        target.migration,
-        # Nothing is sent here.
-        legacy_notifier=None,
-        compute_rpcapi=clients.compute,
+    target = objects.Instance.get_by_uuid(
+        target_context,
+        source_instance.uuid,
+        expected_attrs=['metadata', 'system_metadata', 'tags'],
     )
-    task._update_instance_in_source_cell(source.instance)
-    task._update_instance_mapping(source.instance, source.cell)
-    move.refresh()
+    for field, value in revert_fields.changed(
+        revert_fields.INSTANCE, source_instance, target
+    ).items():
+        setattr(source_instance, field, value)
+    system_metadata = revert_fields.system_metadata(
+        source_instance.system_metadata, target.system_metadata
+    )
+    if system_metadata != source_instance.system_metadata:
+        source_instance.system_metadata = system_metadata
+    _bring_back_tags(source_instance, target)
+
+
+def _bring_back_tags(
+    source: objects.Instance, target: objects.Instance
+) -> None:
+    context = source._context
+    wanted = {tag.tag for tag in target.tags}
+    tags = objects.TagList.get_by_resource_id(context, source.uuid)
+    if wanted != {tag.tag for tag in tags}:
+        # Takes away those that are not wanted.
+        objects.TagList.create(context, source.uuid, sorted(wanted))
+
+
+def bring_back_device(
+    source: objects.BlockDeviceMapping,
+    target: objects.BlockDeviceMapping,
+) -> str | None:
+    """Set on a device's record what was changed; the caller saves it.
+
+    :param source: record in the source cell
+    :param target: record of the same device in the target cell
+    :returns: the volume that was there before, if it is another one now. The
+        caller makes an attachment for the new one, and deletes the old one's
+    """
+    before = source.volume_id
+    fields = tuple(
+        field
+        for field in source.obj_fields
+        if field not in revert_fields.KEPT_OF_DEVICE
+        and field in source
+        and field in target
+    )
+    for field, value in revert_fields.changed(fields, source, target).items():
+        setattr(source, field, value)
+    if before == source.volume_id:
+        return None
+    source.connection_info = target.connection_info
+    return before

@@ -50,6 +50,7 @@ class WayBack:
         :raises: :class:`~nova_xcell.exception.MoveWaits` if a host has to be
             there for it and is not
         """
+        self._refuse_if_busy()
         self._clear_destination()
         self._restore_source()
         self._tidy('error')
@@ -62,9 +63,15 @@ class WayBack:
         :raises: :class:`~nova_xcell.exception.MoveWaits` if a host has to be
             there for it and is not
         """
+        self._refuse_if_busy()
         self._clear_destination()
         self._restore_source(always=True)
         self._tidy('reverted')
+
+    def _refuse_if_busy(self) -> None:
+        reason, _sure = self.move.busy(self.clients)
+        if reason:
+            raise self._waits(reason)
 
     # The destination
 

@@ -8,6 +8,7 @@ from oslo_log import log as logging
 from nova import context as nova_context
 from nova import objects
 import nova.conf
+from nova.scheduler import host_manager
 from nova.scheduler.weights import cross_cell as host_weigher
 
 from nova_xcell.weighers import cells
@@ -35,14 +36,48 @@ class CrossCellWeigher(host_weigher.CrossCellWeigher):
         :param weight_properties: nova.objects.RequestSpec
         :returns: float, higher wins
         """
-        base = super()._weigh_object(host_state, weight_properties)
-        if not base or not CONF.xcell.cell_weights:
+        base, cell_weight = self._judge(host_state, weight_properties)
+        if not cell_weight:
             return base
         return cells.score(
-            base,
-            self._cell_weight(host_state.cell_uuid),
-            self.weight_multiplier(host_state),
+            base, cell_weight, self.weight_multiplier(host_state)
         )
+
+    def weigh_objects(self, weighed_obj_list, weight_properties):
+        """Weigh hosts, looking at each cell once.
+
+        The host's method is not called: it weighs every host anew, though
+        only the host's cell matters.
+
+        :param weighed_obj_list: the hosts, as objects with ``obj``
+        :param weight_properties: nova.objects.RequestSpec
+        :returns: a weight for each
+        """
+        of_cells: dict[str, tuple[float, float]] = {}
+        weights = []
+        for weighed in weighed_obj_list:
+            host_state = weighed.obj
+            cell = host_state.cell_uuid
+            if cell not in of_cells:
+                of_cells[cell] = self._judge(host_state, weight_properties)
+            base, cell_weight = of_cells[cell]
+            if cell_weight:
+                base = cells.score(
+                    base, cell_weight, self.weight_multiplier(host_state)
+                )
+            weights.append(base)
+        return weights
+
+    def _judge(
+        self,
+        host_state: host_manager.HostState,
+        weight_properties: objects.RequestSpec,
+    ) -> tuple[float, float]:
+        """Return what the host says of a cell, and the weight of the cell."""
+        base = super()._weigh_object(host_state, weight_properties)
+        if not base or not CONF.xcell.cell_weights:
+            return base, 0.0
+        return base, self._cell_weight(host_state.cell_uuid)
 
     def _cell_weight(self, cell_uuid: str) -> float:
         weights = cells.parse(CONF.xcell.cell_weights)

@@ -3,11 +3,13 @@
 
 import ast
 import inspect
+import textwrap
 import unittest
 
 # Decides on monkey patching, so nothing of the host may come before it.
 import nova.tests.functional  # noqa: F401  isort: skip
 
+from nova.conductor import manager as conductor_manager
 from nova.conductor.tasks import cross_cell_migrate as host_tasks
 from nova.conductor.tasks import migrate
 from nova.policies import servers as host_policies
@@ -18,6 +20,7 @@ from nova_xcell import releases
 from nova_xcell import seams
 from nova_xcell.policies import cross_cell as policies
 from nova_xcell.tasks import cross_cell_migrate
+from nova_xcell.tasks import instance_copy
 from nova_xcell.virt import libvirt_driver
 from nova_xcell.weighers import cross_cell
 
@@ -79,6 +82,14 @@ class TestOverrides(unittest.TestCase):
                 cross_cell_migrate.CrossCellMigrationTask,
                 host_tasks.CrossCellMigrationTask,
             ),
+            (
+                cross_cell_migrate.RevertResizeTask,
+                host_tasks.RevertResizeTask,
+            ),
+            (
+                instance_copy.TargetDBSetupTask,
+                host_tasks.TargetDBSetupTask,
+            ),
             (cross_cell.CrossCellWeigher, host_weigher.CrossCellWeigher),
             (libvirt_driver.LibvirtDriver, host_driver.LibvirtDriver),
             (manager.ComputeManager, host_manager.ComputeManager),
@@ -101,23 +112,56 @@ class TestOverrides(unittest.TestCase):
 
 
 class TestTasksModule(unittest.TestCase):
-    def test_has_all_that_the_host_looks_up_in_it(self):
-        tree = ast.parse(inspect.getsource(migrate))
-        used = {
+    def looked_up(self, module):
+        return {
             node.attr
-            for node in ast.walk(tree)
+            for node in ast.walk(ast.parse(inspect.getsource(module)))
             if isinstance(node, ast.Attribute)
             and isinstance(node.value, ast.Name)
             and node.value.id == 'cross_cell_migrate'
         }
-        self.assertEqual({'CrossCellMigrationTask'}, used)
-        for name in used:
-            self.assertTrue(
-                issubclass(
-                    getattr(cross_cell_migrate, name),
-                    getattr(host_tasks, name),
+
+    def test_has_all_that_the_host_looks_up_in_it(self):
+        for module, expected in (
+            (migrate, {'CrossCellMigrationTask'}),
+            (
+                conductor_manager,
+                {'ConfirmResizeTask', 'RevertResizeTask'},
+            ),
+        ):
+            used = self.looked_up(module)
+            self.assertEqual(expected, used)
+            for name in used:
+                self.assertTrue(
+                    issubclass(
+                        getattr(cross_cell_migrate, name),
+                        getattr(host_tasks, name),
+                    )
                 )
+
+
+class TestWeigher(unittest.TestCase):
+    def test_host_looks_at_nothing_but_the_cell(self):
+        """Ours asks it once per cell."""
+        tree = ast.parse(
+            textwrap.dedent(
+                inspect.getsource(host_weigher.CrossCellWeigher._weigh_object)
             )
+        )
+        self.assertEqual(
+            {'cell_uuid'},
+            {
+                node.attr
+                for node in ast.walk(tree)
+                if isinstance(node, ast.Attribute)
+                and isinstance(node.value, ast.Name)
+                and node.value.id == 'host_state'
+            },
+        )
+
+    def test_host_has_no_limits_of_its_own(self):
+        self.assertIsNone(host_weigher.CrossCellWeigher.minval)
+        self.assertIsNone(host_weigher.CrossCellWeigher.maxval)
 
 
 class TestPolicy(unittest.TestCase):

@@ -91,6 +91,13 @@ CASES = {
         None,
         Goal.VERIFY,
     ),
+    'guest is there, but its conductor has given up': (
+        False,
+        source('error', vm_state='error', task_state=None),
+        resized(hidden=True),
+        None,
+        Goal.ROLL_BACK,
+    ),
     'both are visible': (
         True,
         source('post-migrating', task_state='resize_migrated'),
