@@ -102,9 +102,10 @@ Related options:
 Seconds to wait, after a step of a cross-cell move timed out, until it
 is certain what the host did.
 
-The host is asked whether it still works on the step. When it ends, the
-move goes on or back; when the host does not tell in this time, the move
-is left as it is until the host is back.
+The host is asked whether it still works on the step. While it does, it
+is waited for; when it ends, the move goes on or back. When the host does
+not answer in this time, the move is left as it is until the host is
+back.
 
 Possible values: 0 (ask once) or a number of seconds.
 

@@ -402,13 +402,6 @@ SEAMS: tuple[Seam, ...] = (
     ),
     Seam(
         'nova.compute.manager',
-        'ComputeManager._prep_snapshot_based_resize_at_source',
-        OVERRIDDEN,
-        '(self, ctxt, instance, migration, snapshot_id=None)',
-        services=_COMPUTE,
-    ),
-    Seam(
-        'nova.compute.manager',
         'ComputeManager._power_on',
         CALLED,
         '(self, context, instance)',

@@ -28,4 +28,11 @@ man_pages = [
         ['nova-xcell developers'],
         1,
     ),
+    (
+        'cli/nova-xcell-manage',
+        'nova-xcell-manage',
+        'look at and mend what moves to other cells have left',
+        ['nova-xcell developers'],
+        1,
+    ),
 ]

@@ -21,7 +21,7 @@ class XcellEndpoint:
     """What a nova-compute with the plug-ins answers.
 
     1.0  ping, abandon_prep_at_dest
-    1.1  settle, running, power_state
+    1.1  settle, running, power_state, power_on
     """
 
     target = messaging.Target(namespace=NAMESPACE, version=VERSION)
@@ -84,6 +84,14 @@ class XcellEndpoint:
         """
         return self.manager.xcell_power_state(instance)
 
+    def power_on(self, ctxt, instance):
+        """Power a guest on that a move has powered off.
+
+        :param ctxt: auth context
+        :param instance: nova.objects.Instance of this cell
+        """
+        self.manager.xcell_power_on(ctxt, instance)
+
 
 class ComputeXcellAPI:
     """Client of :class:`XcellEndpoint`.
@@ -141,6 +149,10 @@ class ComputeXcellAPI:
     def power_state(self, ctxt, host, instance):
         """See :meth:`XcellEndpoint.power_state`."""
         return self._call(ctxt, host, 'power_state', instance=instance)
+
+    def power_on(self, ctxt, host, instance):
+        """See :meth:`XcellEndpoint.power_on`."""
+        self._call(ctxt, host, 'power_on', instance=instance)
 
     def _call(self, ctxt, host, method, **kwargs):
         cctxt = self.router.client(ctxt).prepare(server=host)

@@ -7,14 +7,12 @@ import functools
 
 from oslo_log import log as logging
 import oslo_messaging as messaging
-from oslo_utils import excutils
 
 from nova import exception as nova_exception
 from nova import objects
 from nova import utils
 from nova.compute import resource_tracker
 from nova.compute import utils as compute_utils
-from nova.compute import vm_states
 
 from nova_xcell import exception
 from nova_xcell.compute import endpoint
@@ -109,43 +107,6 @@ class ComputeManager(tracked_moves.ComputeManager):
         ):
             volume_check.check_volumes(
                 ctxt, self.driver, self.volume_api, instance
-            )
-
-    def _prep_snapshot_based_resize_at_source(
-        self, ctxt, instance, migration, snapshot_id=None
-    ):
-        """Leave the source, or let the guest run again if that fails (XC-11).
-
-        See the host's method, which leaves a guest powered off that it could
-        not snapshot. Once the guest is destroyed it sets the server to ERROR;
-        what the server needs then is more than power.
-
-        :param ctxt: user auth request context
-        :param instance: the server's record in this cell
-        :param migration: nova.objects.Migration in this cell
-        :param snapshot_id: image for the root disk, None if it is a volume
-        """
-        vm_state = instance.vm_state
-        try:
-            super()._prep_snapshot_based_resize_at_source(
-                ctxt, instance, migration, snapshot_id=snapshot_id
-            )
-        except Exception:
-            with excutils.save_and_reraise_exception():
-                if vm_state == instance.vm_state == vm_states.ACTIVE:
-                    self._xcell_power_on_again(ctxt, instance)
-
-    def _xcell_power_on_again(self, ctxt, instance: objects.Instance) -> None:
-        LOG.info('Not moved; powering the guest on again.', instance=instance)
-        try:
-            self._power_on(ctxt, instance)
-            instance.power_state = self._get_power_state(instance)
-            instance.save()
-        except Exception:
-            LOG.exception(
-                'The guest could not be powered on again after a failed move; '
-                'start the server.',
-                instance=instance,
             )
 
     def confirm_snapshot_based_resize_at_source(

@@ -11,6 +11,8 @@ from __future__ import annotations
 import contextlib
 import typing as ty
 
+from oslo_log import log as logging
+
 from nova import exception as nova_exception
 from nova import objects
 from nova.compute import manager
@@ -18,6 +20,8 @@ from nova.compute import task_states
 
 from nova_xcell import exception
 from nova_xcell.compute import work
+
+LOG = logging.getLogger(__name__)
 
 
 class ComputeManager(manager.ComputeManager):
@@ -148,3 +152,18 @@ class ComputeManager(manager.ComputeManager):
             return self.driver.get_info(instance, use_cache=False).state
         except nova_exception.InstanceNotFound:
             return None
+
+    def xcell_power_on(self, ctxt, instance: objects.Instance) -> None:
+        """Power the guest on that a move has powered off.
+
+        Only when the destination's port bindings are gone: the agent of
+        Neutron 29 does not wire the ports otherwise, see
+        :mod:`nova_xcell.tasks.dest_bindings`.
+
+        :param ctxt: user auth request context
+        :param instance: the server's record in this cell
+        """
+        LOG.info('Not moved; powering the guest on again.', instance=instance)
+        self._power_on(ctxt, instance)
+        instance.power_state = self._get_power_state(instance)
+        instance.save()

@@ -255,11 +255,26 @@ class WayBack:
         source.refresh()
 
     def _power_on(self) -> None:
-        source = self.move.source
-        LOG.info('Starting the guest again.', instance=source.instance)
-        source.instance.task_state = task_states.POWERING_ON
-        source.instance.save()
-        self.clients.compute.start_instance(source.context, source.instance)
+        source, host = self.move.source, self.move.source_host
+        with self._needing(host):
+            try:
+                self.clients.xcell.power_on(
+                    source.context, host, source.instance
+                )
+            except exception.PeerWithoutPlugin:
+                source.instance.task_state = task_states.POWERING_ON
+                source.instance.save()
+                self.clients.compute.start_instance(
+                    source.context, source.instance
+                )
+            except messaging.RemoteError as exc:
+                LOG.error(
+                    'The guest could not be powered on again on host %s (%s); '
+                    'start the server.',
+                    host,
+                    exc,
+                    instance=source.instance,
+                )
 
     # Records
 
