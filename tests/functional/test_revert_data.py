@@ -224,6 +224,12 @@ class TestHistory(RevertTest):
             server_id, {'volumeAttachment': {'volumeId': volume}}
         )
         self.api.post_server_action(server_id, {'lock': None})
+        # Nova 34 attaches when it has answered.
+        self._wait_for_assert(
+            lambda: self.assertIn(volume, self.volumes_of(self.server)),
+            max_retries=50,
+            sleep=0.1,
+        )
         before = self.actions()
         self.assertIn('attach_volume', {kind[0] for kind in before.values()})
         self.revert(self.server)
