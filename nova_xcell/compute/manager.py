@@ -18,6 +18,7 @@ from nova.compute import utils as compute_utils
 from nova.compute import vm_states
 
 from nova_xcell import exception
+from nova_xcell.compute import disk_check
 from nova_xcell.compute import endpoint
 from nova_xcell.compute import preparations
 from nova_xcell.compute import volume_check
@@ -68,6 +69,7 @@ class ComputeManager(manager.ComputeManager):
         try:
             with self.xcell_preparations.running(migration.uuid, drop_claim):
                 self._xcell_refuse_if_overtaken(ctxt, migration.uuid)
+                disk_check.check_destination(ctxt, self.driver, instance)
                 migration_context = super().prep_snapshot_based_resize_at_dest(
                     ctxt, instance, flavor, nodename, migration, limits
                 )
@@ -126,6 +128,7 @@ class ComputeManager(manager.ComputeManager):
         :param snapshot_id: image for the root disk, None if it is a volume
         """
         vm_state = instance.vm_state
+        disk_check.check_source(ctxt, self.driver, instance)
         try:
             super()._prep_snapshot_based_resize_at_source(
                 ctxt, instance, migration, snapshot_id=snapshot_id
@@ -134,6 +137,7 @@ class ComputeManager(manager.ComputeManager):
             with excutils.save_and_reraise_exception():
                 if vm_state == instance.vm_state == vm_states.ACTIVE:
                     self._xcell_power_on_again(ctxt, instance)
+        disk_check.note_what_is_left(self.driver, instance)
 
     def _xcell_power_on_again(self, ctxt, instance: objects.Instance) -> None:
         LOG.info('Not moved; powering the guest on again.', instance=instance)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The move to another cell, with the next host if one cannot take the server.
 
-The host's MigrationTask finds this module where it looks for its own of that
-name, see :mod:`nova_xcell.seams`.
+The host's MigrationTask and ComputeTaskManager find this module where they
+look for the host's of that name, see :mod:`nova_xcell.seams`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,13 @@ from nova_xcell.tasks import dest_allocation
 from nova_xcell.tasks import dest_bindings
 from nova_xcell.tasks import dest_host
 from nova_xcell.tasks import instance_copy
+from nova_xcell.tasks import refusal
+from nova_xcell.tasks import swap
 
 LOG = logging.getLogger(__name__)
+
+ConfirmResizeTask = cross_cell_migrate.ConfirmResizeTask
+RevertResizeTask = swap.RevertResizeTask
 
 
 class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
@@ -34,6 +39,20 @@ class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
         """See the host's class; it gets a client of Neutron of ours."""
         super().__init__(*args, **kwargs)
         self.network_api = dest_bindings.BindingAPI()
+
+    def _perform_external_api_checks(self):
+        """Refuse what cannot be moved, before there are records (XC-26).
+
+        :raises: nova.exception.MigrationPreCheckError
+        """
+        super()._perform_external_api_checks()
+        refusal.check(
+            self.context,
+            self.instance,
+            self.flavor,
+            self.host_selection,
+            self.network_api,
+        )
 
     def _setup_target_cell_db(self):
         """Create the server's records in the target cell (XC-06).
@@ -57,6 +76,12 @@ class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
             every host that was tried
         """
         tried = attempts.Attempts()
+        swap.follow_flavor(
+            self._target_cell_context,
+            self._target_cell_instance,
+            self.instance.flavor.swap,
+            self.flavor.swap,
+        )
         while True:
             dest = dest_host.DestHost(
                 self._target_cell_context,
