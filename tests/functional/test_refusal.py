@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What cannot be carried is refused first (XC-22, XC-24, XC-26)."""
+
+import fixtures
+
+from nova import exception
+from nova.db.main import api as db
+from nova.network import neutron
+from nova.volume import cinder
+
+from nova_xcell.policies import losing
+from tests.functional import refusals
+
+
+class _Obstacles:
+    """One server for each obstacle, and what is said about it."""
+
+    def test_ephemeral_disk(self):
+        self.boot_flavor(ephemeral=5)
+        self.assert_refused('ephemeral disks (5 GB)')
+
+    def test_ephemeral_disk_beside_a_root_volume(self):
+        """What the flavor has may be smaller than what was asked for."""
+        image = self.api.get_server(self.boot()['id'])['flavor']
+        self.assertEqual(0, image['ephemeral'])
+        self.boot_flavor(
+            ephemeral=5,
+            imageRef='',
+            block_device_mapping_v2=[
+                {
+                    'boot_index': 0,
+                    'uuid': self.cinder.create_bootable(refusals.uuids.image),
+                    'source_type': 'volume',
+                    'destination_type': 'volume',
+                },
+                {
+                    'boot_index': -1,
+                    'source_type': 'blank',
+                    'destination_type': 'local',
+                    'volume_size': 3,
+                },
+            ],
+        )
+        self.assert_refused('ephemeral disks (3 GB)')
+
+    def test_vtpm(self):
+        self.boot_with_property(hw_tpm_version='2.0', hw_tpm_model='tpm-crb')
+        self.assert_refused('emulated TPM')
+
+    def test_signed_image(self):
+        self.boot_with_property(img_signature_hash_method='SHA-256')
+        self.assert_refused('its image is signed')
+
+    def test_share(self):
+        self.boot_with_share()
+        self.assert_refused('1 attached share', status='SHUTOFF')
+
+    def test_personality_files(self):
+        self.boot_with_personality()
+        self.assert_refused('personality files')
+
+    def test_all_reasons_are_told(self):
+        self.boot_flavor(ephemeral=5)
+        self.boot_with_property(
+            hw_tpm_version='2.0',
+            hw_tpm_model='tpm-crb',
+            img_signature='c2lnbmF0dXJl',
+        )
+        self.assert_refused('emulated TPM', 'its image is signed')
+
+    def test_cinder_too_old(self):
+        def refuse(context, microversion):
+            raise exception.CinderAPIVersionNotAvailable(version=microversion)
+
+        self.boot(volume_backed=True)
+        self.useFixture(
+            fixtures.MockPatchObject(
+                cinder, 'is_microversion_supported', refuse
+            )
+        )
+        self.assert_refused('block storage', '3.44')
+
+    def test_neutron_too_old(self):
+        self.boot()
+        self.useFixture(
+            fixtures.MockPatchObject(
+                neutron.API,
+                'has_port_binding_extension',
+                lambda *args, **kwargs: False,
+            )
+        )
+        self.assert_refused('binding-extended')
+
+
+class TestNamedHost(_Obstacles, refusals.RefusalTest):
+    """nova-api says no, and nothing has happened."""
+
+    def assert_refused(self, *words, status='ACTIVE'):
+        error = self.migrate_and_fail()
+        self.assertIn(error.response.status_code, (400, 409))
+        text = str(error)
+        for word in words:
+            self.assertIn(word, text)
+        self.assert_as_before(status)
+        self.assertEqual([], list(self.migrations()))
+
+    def test_compute_too_old(self):
+        self.boot()
+        with self.context_of('cell2') as context:
+            service = db.service_get_by_compute_host(context, 'host3')
+            db.service_update(context, service.id, {'version': 46})
+        self.assert_refused('nova-compute of service version 46')
+
+    def test_port_with_resource_request(self):
+        """XC-24: plain Nova says that there is no such host."""
+        self.boot()
+        self.useFixture(
+            fixtures.MockPatchObject(
+                neutron.API,
+                'get_requested_resource_for_instance',
+                lambda *args: (['a request group'], None),
+            )
+        )
+        self.assert_refused('resource request (QoS)')
+
+    def test_host_is_named(self):
+        self.boot_flavor(ephemeral=5)
+        self.assert_refused('Host host2 is in another cell.')
+
+    def test_not_permitted_at_all(self):
+        """Who may not cross cells learns nothing about hosts elsewhere."""
+        self.permit(refusals.CROSS_CELL, '!')
+        self.boot_flavor(ephemeral=5)
+        self.assertIn('could not be found', str(self.migrate_and_fail()))
+
+    def test_host_that_does_not_exist(self):
+        self.boot_flavor(ephemeral=5)
+        error = self.migrate_and_fail('nowhere')
+        self.assertEqual(400, error.response.status_code)
+        self.assertIn('nowhere could not be found', str(error))
+
+
+class TestPlainApi(_Obstacles, refusals.PlainApiTest):
+    """nova-conductor refuses what a plain nova-api lets through."""
+
+    def assert_refused(self, *words, status='ACTIVE'):
+        try:
+            self.resize(self.server, host='host2')
+        except refusals.client.OpenStackApiException as exc:
+            # Releases before 34 do not migrate servers with shares at all.
+            self.assertEqual(409, exc.response.status_code)
+            self.assert_as_before(status)
+            return
+        self.assert_as_before(status)
+        self.assert_reason_is_told(*words)
+        self.assertNotIn(
+            'compute_prep_snapshot_based_resize_at_dest', self.events()
+        )
+
+    def test_compute_too_old(self):
+        self.boot()
+        with self.context_of('cell2') as context:
+            service = db.service_get_by_compute_host(context, 'host2')
+            db.service_update(context, service.id, {'version': 46})
+        # It was new enough when nova-api looked.
+        self.stub_out(
+            'nova.objects.service.get_minimum_version_all_cells',
+            lambda *args, **kwargs: 70,
+        )
+        self.assert_refused('nova-compute on host2 has service version 46')
+
+    def test_disk_shrink(self):
+        self.boot_flavor(disk=5)
+        smaller = self._create_flavor(
+            vcpu=1, memory_mb=512, disk=2, ephemeral=0
+        )
+        self.api.post_server_action(
+            self.server['id'], {'resize': {'flavorRef': smaller}}
+        )
+        self.wait_for_rest(self.server)
+        self.assert_as_before()
+        self.assert_reason_is_told('shrink from 5 GB to 2 GB')
+
+
+class TestUnnamedHost(refusals.RefusalTest):
+    """The move stays in the cell, where it may be possible."""
+
+    def resize_to(self, **flavor):
+        flavor = {'vcpu': 1, 'memory_mb': 1024, 'disk': 1, **flavor}
+        self.api.post_server_action(
+            self.server['id'],
+            {'resize': {'flavorRef': self._create_flavor(**flavor)}},
+        )
+        self.server = self.wait_for_rest(self.server)
+
+    def test_other_cells_are_not_offered(self):
+        """There is no other host in the cell."""
+        self.boot_flavor(ephemeral=5)
+        self.resize_to(ephemeral=5)
+        self.assert_as_before()
+        self.assert_told('ephemeral disks (5 GB)')
+
+    def test_host_of_the_same_cell(self):
+        self.boot_flavor(ephemeral=5)
+        self.start_host('host4', 'cell1')
+        self.resize_to(ephemeral=5)
+        self.assertEqual('VERIFY_RESIZE', self.server['status'])
+        self.assertEqual('host4', self.server['OS-EXT-SRV-ATTR:host'])
+        self.assert_told('ephemeral disks (5 GB)')
+
+    def test_disk_shrink(self):
+        """The flavor that is asked for decides."""
+        self.boot_flavor(disk=5)
+        self.resize_to(disk=2, ephemeral=0)
+        self.assert_as_before()
+        self.assert_told('shrink from 5 GB to 2 GB')
+
+    def test_nothing_is_told_to_who_may_not_anyway(self):
+        self.permit(refusals.CROSS_CELL, '!')
+        self.boot_flavor(ephemeral=5)
+        self.start_host('host4', 'cell1')
+        self.resize_to(ephemeral=5)
+        self.assertEqual('host4', self.server['OS-EXT-SRV-ATTR:host'])
+        self.assertNotIn('api_stay_in_cell', self.events())
+
+    def assert_told(self, words):
+        event = self.events()['api_stay_in_cell']
+        self.assertEqual('Success', event['result'])
+        self.assertIn(words, event['details'])
+
+
+class TestLosing(refusals.RefusalTest):
+    """An operator lets it be lost, with a rule for each."""
+
+    def test_ephemeral_disk(self):
+        self.permit(losing.LOSE_EPHEMERAL)
+        self.boot_flavor(ephemeral=5)
+        self.resize(self.server, host='host2')
+        self.assert_taken_by('host2')
+
+    def test_personality_files(self):
+        self.permit(losing.LOSE_PERSONALITY)
+        self.boot_with_personality()
+        self.resize(self.server, host='host2')
+        self.assert_taken_by('host2')
+
+    def test_each_rule_is_for_its_own(self):
+        self.permit(losing.LOSE_PERSONALITY)
+        self.boot_flavor(ephemeral=5)
+        self.assertIn('ephemeral', str(self.migrate_and_fail()))
+
+    def test_only_for_who_the_rule_passes(self):
+        self.permit(losing.LOSE_EPHEMERAL, 'user_id:somebody-else')
+        self.boot_flavor(ephemeral=5)
+        self.assertIn('ephemeral', str(self.migrate_and_fail()))
+
+    def test_not_for_the_next_request(self):
+        self.permit(losing.LOSE_EPHEMERAL)
+        self.boot_flavor(ephemeral=5)
+        self.refuse_claim('host2')
+        self.resize(self.server, host='host2')
+        self.permit(losing.LOSE_EPHEMERAL, '!')
+        self.mend()
+        self.assertIn('ephemeral', str(self.migrate_and_fail()))
+
+
+class TestEvacuate(refusals.RefusalTest):
+    def test_host_of_another_cell(self):
+        """Plain Nova answers 500 and leaves the server in its task."""
+        server = self.boot()
+        service = self.admin_api.get_services(
+            host='host1', binary='nova-compute'
+        )[0]
+        self.admin_api.put_service_force_down(service['id'], True)
+        error = self.assertRaises(
+            refusals.client.OpenStackApiException,
+            self.api.post_server_action,
+            server['id'],
+            {'evacuate': {'host': 'host2'}},
+        )
+        self.assertEqual(400, error.response.status_code)
+        self.assertIn('host2 is in another cell', str(error))
+        self.assertIsNone(
+            self.api.get_server(server['id'])['OS-EXT-STS:task_state']
+        )
