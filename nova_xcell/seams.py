@@ -214,9 +214,9 @@ SEAMS: tuple[Seam, ...] = (
     ),
     Seam(
         'nova.conductor.tasks.cross_cell_migrate',
-        'clone_creatable_object',
-        CALLED,
-        '(ctxt, obj, delete_fields=None)',
+        'RevertResizeTask._delete_orphan_source_cell_bdms',
+        OVERRIDDEN,
+        '(self, source_cell_bdms)',
         services=_CONDUCTOR,
     ),
     Seam(

@@ -76,20 +76,23 @@ class RevertResizeTask(cross_cell_migrate.RevertResizeTask):
         self._xcell_restore_swap(source_cell_context)
         super()._update_bdms_in_source_cell(source_cell_context)
 
+    def _delete_orphan_source_cell_bdms(self, source_cell_bdms):
+        """Delete the records of volumes that went, and keep a swap disk.
+
+        :param source_cell_bdms: devices that the target cell has not
+        """
+        super()._delete_orphan_source_cell_bdms(
+            [bdm for bdm in source_cell_bdms if not is_swap(bdm)]
+        )
+
     def _xcell_restore_swap(self, source_cell_context) -> None:
         before = self._xcell_swap_of(source_cell_context)
-        now = self._xcell_swap_of(self.context)
-        for uuid, bdm in now.items():
+        for uuid, bdm in self._xcell_swap_of(self.context).items():
             if uuid not in before:
                 bdm.destroy()
             elif bdm.volume_size != before[uuid].volume_size:
                 bdm.volume_size = before[uuid].volume_size
                 bdm.save()
-        for uuid, bdm in before.items():
-            if uuid not in now:
-                cross_cell_migrate.clone_creatable_object(
-                    self.context, bdm
-                ).create()
 
     def _xcell_swap_of(self, context) -> dict[str, objects.BlockDeviceMapping]:
         return {

@@ -52,14 +52,18 @@ class RefusalTest(dest_hosts.DestHostsTest):
     def boot_with_property(self, **properties):
         """Boot a server whose image has had some properties."""
         self.boot_flavor()
+        self.set_system_metadata(
+            **{'image_' + name: value for name, value in properties.items()}
+        )
+        return self.server
+
+    def set_system_metadata(self, **values):
         with self.context_of('cell1') as context:
             instance = objects.Instance.get_by_uuid(
                 context, self.server['id'], expected_attrs=['system_metadata']
             )
-            for name, value in properties.items():
-                instance.system_metadata['image_' + name] = value
+            instance.system_metadata.update(values)
             instance.save()
-        return self.server
 
     def boot_with_share(self):
         self.boot_flavor()

@@ -2,34 +2,41 @@
 """What cannot be carried is refused first (XC-22, XC-24, XC-26)."""
 
 import fixtures
+from oslo_utils.fixture import uuidsentinel as uuids
 
 from nova import exception
-from nova.db.main import api as db
 from nova.network import neutron
 from nova.volume import cinder
 
 from nova_xcell.policies import losing
+from nova_xcell.tasks import old_peers
 from tests.functional import refusals
 
 
 class _Obstacles:
     """One server for each obstacle, and what is said about it."""
 
-    def test_ephemeral_disk(self):
-        self.boot_flavor(ephemeral=5)
-        self.assert_refused('ephemeral disks (5 GB)')
+    #: How to boot a server, and what is said of it.
+    SERVERS = {
+        'ephemeral disk': 'ephemeral disks (5 GB)',
+        'ephemeral disk beside a root volume': 'ephemeral disks (3 GB)',
+        'vtpm': 'emulated TPM',
+        'signed image': 'its image is signed',
+        'personality files': 'personality files',
+    }
 
-    def test_ephemeral_disk_beside_a_root_volume(self):
-        """What the flavor has may be smaller than what was asked for."""
-        image = self.api.get_server(self.boot()['id'])['flavor']
-        self.assertEqual(0, image['ephemeral'])
+    def boot_ephemeral_disk(self):
+        self.boot_flavor(ephemeral=5)
+
+    def boot_ephemeral_disk_beside_a_root_volume(self):
+        """What the flavor has may be larger than what was asked for."""
         self.boot_flavor(
             ephemeral=5,
             imageRef='',
             block_device_mapping_v2=[
                 {
                     'boot_index': 0,
-                    'uuid': self.cinder.create_bootable(refusals.uuids.image),
+                    'uuid': self.cinder.create_bootable(uuids.image),
                     'source_type': 'volume',
                     'destination_type': 'volume',
                 },
@@ -41,47 +48,44 @@ class _Obstacles:
                 },
             ],
         )
-        self.assert_refused('ephemeral disks (3 GB)')
 
-    def test_vtpm(self):
+    def boot_vtpm(self):
         self.boot_with_property(hw_tpm_version='2.0', hw_tpm_model='tpm-crb')
-        self.assert_refused('emulated TPM')
 
-    def test_signed_image(self):
+    def boot_signed_image(self):
         self.boot_with_property(img_signature_hash_method='SHA-256')
-        self.assert_refused('its image is signed')
+
+    def boot_personality_files(self):
+        self.boot_with_personality()
+
+    def test_servers(self):
+        for name, words in self.SERVERS.items():
+            getattr(self, 'boot_' + name.replace(' ', '_'))()
+            self.assert_refused(words)
 
     def test_share(self):
         self.boot_with_share()
         self.assert_refused('1 attached share', status='SHUTOFF')
 
-    def test_personality_files(self):
-        self.boot_with_personality()
-        self.assert_refused('personality files')
+    def test_old_peers_and_all_reasons(self):
+        """Every reason is told. Cinder is needed for volumes only."""
 
-    def test_all_reasons_are_told(self):
-        self.boot_flavor(ephemeral=5)
+        def refuse(context, microversion):
+            raise exception.CinderAPIVersionNotAvailable(version=microversion)
+
+        self.useFixture(
+            fixtures.MockPatchObject(
+                cinder, 'is_microversion_supported', refuse
+            )
+        )
+        self.boot(volume_backed=True)
+        self.assert_refused('block storage', '3.44')
         self.boot_with_property(
             hw_tpm_version='2.0',
             hw_tpm_model='tpm-crb',
             img_signature='c2lnbmF0dXJl',
         )
         self.assert_refused('emulated TPM', 'its image is signed')
-
-    def test_cinder_too_old(self):
-        def refuse(context, microversion):
-            raise exception.CinderAPIVersionNotAvailable(version=microversion)
-
-        self.boot(volume_backed=True)
-        self.useFixture(
-            fixtures.MockPatchObject(
-                cinder, 'is_microversion_supported', refuse
-            )
-        )
-        self.assert_refused('block storage', '3.44')
-
-    def test_neutron_too_old(self):
-        self.boot()
         self.useFixture(
             fixtures.MockPatchObject(
                 neutron.API,
@@ -89,6 +93,7 @@ class _Obstacles:
                 lambda *args, **kwargs: False,
             )
         )
+        self.boot()
         self.assert_refused('binding-extended')
 
 
@@ -104,16 +109,14 @@ class TestNamedHost(_Obstacles, refusals.RefusalTest):
         self.assert_as_before(status)
         self.assertEqual([], list(self.migrations()))
 
-    def test_compute_too_old(self):
-        self.boot()
-        with self.context_of('cell2') as context:
-            service = db.service_get_by_compute_host(context, 'host3')
-            db.service_update(context, service.id, {'version': 46})
-        self.assert_refused('nova-compute of service version 46')
-
-    def test_port_with_resource_request(self):
+    def test_port_with_resource_request_and_compute_too_old(self):
         """XC-24: plain Nova says that there is no such host."""
         self.boot()
+        with fixtures.MockPatchObject(old_peers, 'COMPUTE_VERSION', 999):
+            self.assert_refused(
+                'Host host2 is in another cell.',
+                'there is a nova-compute of service version',
+            )
         self.useFixture(
             fixtures.MockPatchObject(
                 neutron.API,
@@ -123,25 +126,25 @@ class TestNamedHost(_Obstacles, refusals.RefusalTest):
         )
         self.assert_refused('resource request (QoS)')
 
-    def test_host_is_named(self):
-        self.boot_flavor(ephemeral=5)
-        self.assert_refused('Host host2 is in another cell.')
-
-    def test_not_permitted_at_all(self):
+    def test_hosts_that_are_not_offered(self):
         """Who may not cross cells learns nothing about hosts elsewhere."""
-        self.permit(refusals.CROSS_CELL, '!')
-        self.boot_flavor(ephemeral=5)
-        self.assertIn('could not be found', str(self.migrate_and_fail()))
-
-    def test_host_that_does_not_exist(self):
         self.boot_flavor(ephemeral=5)
         error = self.migrate_and_fail('nowhere')
         self.assertEqual(400, error.response.status_code)
         self.assertIn('nowhere could not be found', str(error))
+        self.permit(refusals.CROSS_CELL, '!')
+        self.assertIn('host2 could not be found', str(self.migrate_and_fail()))
 
 
 class TestPlainApi(_Obstacles, refusals.PlainApiTest):
     """nova-conductor refuses what a plain nova-api lets through."""
+
+    # A plain nova-api does not note who has personality files.
+    SERVERS = {
+        name: words
+        for name, words in _Obstacles.SERVERS.items()
+        if name != 'personality files'
+    }
 
     def assert_refused(self, *words, status='ACTIVE'):
         try:
@@ -157,20 +160,10 @@ class TestPlainApi(_Obstacles, refusals.PlainApiTest):
             'compute_prep_snapshot_based_resize_at_dest', self.events()
         )
 
-    def test_compute_too_old(self):
-        self.boot()
-        with self.context_of('cell2') as context:
-            service = db.service_get_by_compute_host(context, 'host2')
-            db.service_update(context, service.id, {'version': 46})
-        # It was new enough when nova-api looked.
-        self.stub_out(
-            'nova.objects.service.get_minimum_version_all_cells',
-            lambda *args, **kwargs: 70,
-        )
-        self.assert_refused('nova-compute on host2 has service version 46')
-
-    def test_disk_shrink(self):
+    def test_disk_shrink_and_compute_too_old(self):
         self.boot_flavor(disk=5)
+        # The image is as small as before a resize that made the disk grow.
+        self.set_system_metadata(image_min_disk='1')
         smaller = self._create_flavor(
             vcpu=1, memory_mb=512, disk=2, ephemeral=0
         )
@@ -180,6 +173,12 @@ class TestPlainApi(_Obstacles, refusals.PlainApiTest):
         self.wait_for_rest(self.server)
         self.assert_as_before()
         self.assert_reason_is_told('shrink from 5 GB to 2 GB')
+        self.boot()
+        with fixtures.MockPatchObject(old_peers, 'COMPUTE_VERSION', 999):
+            self.assert_refused(
+                'nova-compute on host1 has service version',
+                'nova-compute on host2 has service version',
+            )
 
 
 class TestUnnamedHost(refusals.RefusalTest):
@@ -194,11 +193,17 @@ class TestUnnamedHost(refusals.RefusalTest):
         self.server = self.wait_for_rest(self.server)
 
     def test_other_cells_are_not_offered(self):
-        """There is no other host in the cell."""
+        """There is no other host in the cell. The new flavor decides."""
         self.boot_flavor(ephemeral=5)
         self.resize_to(ephemeral=5)
         self.assert_as_before()
         self.assert_told('ephemeral disks (5 GB)')
+        self.boot_flavor(disk=5)
+        # The image is as small as before a resize that made the disk grow.
+        self.set_system_metadata(image_min_disk='1')
+        self.resize_to(disk=2, ephemeral=0)
+        self.assert_as_before()
+        self.assert_told('shrink from 5 GB to 2 GB')
 
     def test_host_of_the_same_cell(self):
         self.boot_flavor(ephemeral=5)
@@ -207,20 +212,11 @@ class TestUnnamedHost(refusals.RefusalTest):
         self.assertEqual('VERIFY_RESIZE', self.server['status'])
         self.assertEqual('host4', self.server['OS-EXT-SRV-ATTR:host'])
         self.assert_told('ephemeral disks (5 GB)')
-
-    def test_disk_shrink(self):
-        """The flavor that is asked for decides."""
-        self.boot_flavor(disk=5)
-        self.resize_to(disk=2, ephemeral=0)
-        self.assert_as_before()
-        self.assert_told('shrink from 5 GB to 2 GB')
-
-    def test_nothing_is_told_to_who_may_not_anyway(self):
+        # Nothing is told to who may not cross cells anyway.
+        self.server = self.confirm(self.server)
         self.permit(refusals.CROSS_CELL, '!')
-        self.boot_flavor(ephemeral=5)
-        self.start_host('host4', 'cell1')
         self.resize_to(ephemeral=5)
-        self.assertEqual('host4', self.server['OS-EXT-SRV-ATTR:host'])
+        self.assertEqual('host1', self.server['OS-EXT-SRV-ATTR:host'])
         self.assertNotIn('api_stay_in_cell', self.events())
 
     def assert_told(self, words):
@@ -233,35 +229,29 @@ class TestLosing(refusals.RefusalTest):
     """An operator lets it be lost, with a rule for each."""
 
     def test_ephemeral_disk(self):
-        self.permit(losing.LOSE_EPHEMERAL)
+        self.permit(losing.LOSE_PERSONALITY)
         self.boot_flavor(ephemeral=5)
+        self.assertIn('ephemeral', str(self.migrate_and_fail()))
+        # Somebody else may.
+        self.permit(losing.LOSE_EPHEMERAL, 'user_id:somebody-else')
+        self.assertIn('ephemeral', str(self.migrate_and_fail()))
+        self.permit(losing.LOSE_EPHEMERAL)
+        self.refuse_claim('host2')
+        self.resize(self.server, host='host2')
+        # It was for that request.
+        self.mend()
+        self.permit(losing.LOSE_EPHEMERAL, '!')
+        self.assertIn('ephemeral', str(self.migrate_and_fail()))
+        self.permit(losing.LOSE_EPHEMERAL)
         self.resize(self.server, host='host2')
         self.assert_taken_by('host2')
 
     def test_personality_files(self):
-        self.permit(losing.LOSE_PERSONALITY)
         self.boot_with_personality()
+        self.assertIn('personality', str(self.migrate_and_fail()))
+        self.permit(losing.LOSE_PERSONALITY)
         self.resize(self.server, host='host2')
         self.assert_taken_by('host2')
-
-    def test_each_rule_is_for_its_own(self):
-        self.permit(losing.LOSE_PERSONALITY)
-        self.boot_flavor(ephemeral=5)
-        self.assertIn('ephemeral', str(self.migrate_and_fail()))
-
-    def test_only_for_who_the_rule_passes(self):
-        self.permit(losing.LOSE_EPHEMERAL, 'user_id:somebody-else')
-        self.boot_flavor(ephemeral=5)
-        self.assertIn('ephemeral', str(self.migrate_and_fail()))
-
-    def test_not_for_the_next_request(self):
-        self.permit(losing.LOSE_EPHEMERAL)
-        self.boot_flavor(ephemeral=5)
-        self.refuse_claim('host2')
-        self.resize(self.server, host='host2')
-        self.permit(losing.LOSE_EPHEMERAL, '!')
-        self.mend()
-        self.assertIn('ephemeral', str(self.migrate_and_fail()))
 
 
 class TestEvacuate(refusals.RefusalTest):

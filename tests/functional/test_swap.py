@@ -26,36 +26,19 @@ class TestSwap(refusals.RefusalTest):
             )
             return [bdm.volume_size for bdm in bdms if swap.is_swap(bdm)]
 
-    def test_added(self):
-        self.resize_swap(0, 512)
-        self.assertEqual([512], self.swap_in('cell2'))
-        self.confirm(self.server)
-        self.assertEqual([512], self.swap_in('cell2'))
+    def test_confirmed(self):
+        for before, after in ((0, 512), (512, 1024), (512, 0)):
+            wanted = [after] if after else []
+            self.resize_swap(before, after)
+            self.assertEqual(wanted, self.swap_in('cell2'))
+            self.confirm(self.server)
+            self.assertEqual(wanted, self.swap_in('cell2'))
 
-    def test_grown(self):
-        self.resize_swap(512, 1024)
-        self.assertEqual([1024], self.swap_in('cell2'))
-
-    def test_removed(self):
-        self.resize_swap(512, 0)
-        self.assertEqual([], self.swap_in('cell2'))
-
-    def test_added_and_reverted(self):
-        """The host's revert would want a volume attachment for it."""
-        self.resize_swap(0, 512)
-        self.assertEqual([512], self.swap_in('cell2'))
-        self.revert(self.server)
-        self.assertEqual([], self.swap_in('cell1'))
-        self.assertEqual([], self.wait_for_no_leak(self.server))
-
-    def test_grown_and_reverted(self):
-        self.resize_swap(512, 1024)
-        self.assertEqual([1024], self.swap_in('cell2'))
-        self.revert(self.server)
-        self.assertEqual([512], self.swap_in('cell1'))
-
-    def test_removed_and_reverted(self):
-        self.resize_swap(512, 0)
-        self.assertEqual([], self.swap_in('cell2'))
-        self.revert(self.server)
-        self.assertEqual([512], self.swap_in('cell1'))
+    def test_reverted(self):
+        """The host's revert would want a volume attachment for a new one."""
+        for before, after in ((0, 512), (512, 1024), (512, 0)):
+            self.resize_swap(before, after)
+            self.assertEqual([after] if after else [], self.swap_in('cell2'))
+            self.revert(self.server)
+            self.assertEqual([before] if before else [], self.swap_in('cell1'))
+            self.assertEqual([], self.wait_for_no_leak(self.server))
