@@ -33,9 +33,8 @@ def check_destination(context, driver, instance: objects.Instance) -> None:
     if disks:
         raise nova_exception.MigrationPreCheckError(
             reason=_(
-                'this host sees local disks of the server already, so it '
-                'shares their storage with the source host, or they are left '
-                'over from an earlier stay: %s'
+                'local disks of the server are here already, on storage '
+                'shared with the source host or left over: %s'
             )
             % ', '.join(sorted(disks))
         )

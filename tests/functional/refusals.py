@@ -8,11 +8,10 @@ from oslo_utils.fixture import uuidsentinel as uuids
 
 from nova import objects
 from nova import utils
-from nova.compute import api as compute_api
 from nova.objects import share_mapping
 from nova.tests.functional.api import client
 
-from nova_xcell import loader
+from nova_xcell.api import compute_api
 from tests.embedded import observe
 from tests.functional import dest_hosts
 
@@ -122,10 +121,10 @@ class PlainApiTest(RefusalTest):
     """nova-api does not carry the plug-ins, nova-conductor does."""
 
     def setUp(self):
-        if loader.armed():
-            self.useFixture(
-                fixtures.MockPatchObject(
-                    compute_api, 'API', compute_api.API.__mro__[1]
+        ours, host = compute_api.API, compute_api.API.__mro__[1]
+        for name in vars(ours):
+            if hasattr(host, name) and not name.startswith('__'):
+                self.useFixture(
+                    fixtures.MockPatchObject(ours, name, getattr(host, name))
                 )
-            )
         super().setUp()
