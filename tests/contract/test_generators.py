@@ -53,7 +53,7 @@ class TestGenerators(base.ProcessTest):
             'upgrade',
             'check',
         )
-        self.assertIn('cross-cell-resize: nova-compute', output)
+        self.assertIn('cross-cell-resize: nova-api, nova-compute', output)
         self.assertIn('compute:servers:resize:cross_cell: !', output)
         self.assertEqual(5, output.count('Result: Success'))
 
