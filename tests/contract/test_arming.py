@@ -131,8 +131,7 @@ class TestArming(base.ProcessTest):
                 base.ENABLED,
                 textwrap.dedent('''
                 from nova.api.openstack.compute import migrate_server
-                controller = migrate_server.MigrateServerController()
-                print(type(controller.compute_api).__module__)'''),
+                print(migrate_server.compute.API.__module__)'''),
             ),
         )
 
