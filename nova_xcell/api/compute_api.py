@@ -101,6 +101,11 @@ class API(api.API):
         if not allowed and not refusal.is_permitted(context, instance):
             return allowed
         request = _request.get() or _Request(None, None)
+        if request.host and not refusal.is_in_another_cell(
+            context, instance, request.host
+        ):
+            # It goes there or nowhere.
+            return allowed
         flavor = instance.flavor
         if request.flavor_id:
             flavor = flavors.get_flavor_by_flavor_id(
@@ -111,9 +116,7 @@ class API(api.API):
         )
         if not found:
             return allowed
-        if request.host and refusal.is_in_another_cell(
-            context, instance, request.host
-        ):
+        if request.host:
             raise refusal.CrossCellMoveRefused(
                 reason=_('Host %(host)s is in another cell. %(reason)s')
                 % {'host': request.host, 'reason': obstacles.summary(found)}

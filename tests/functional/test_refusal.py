@@ -209,15 +209,23 @@ class TestUnnamedHost(refusals.RefusalTest):
         self.boot_flavor(ephemeral=5)
         self.start_host('host4', 'cell1')
         self.resize_to(ephemeral=5)
-        self.assertEqual('VERIFY_RESIZE', self.server['status'])
-        self.assertEqual('host4', self.server['OS-EXT-SRV-ATTR:host'])
+        self.assert_moved_to('host4')
         self.assert_told('ephemeral disks (5 GB)')
+        # Who names a host of the cell has chosen it.
+        self.server = self.confirm(self.server)
+        self.server = self.resize(self.server, host='host1')
+        self.assert_moved_to('host1')
+        self.assertNotIn('api_stay_in_cell', self.events())
         # Nothing is told to who may not cross cells anyway.
         self.server = self.confirm(self.server)
         self.permit(refusals.CROSS_CELL, '!')
         self.resize_to(ephemeral=5)
-        self.assertEqual('host1', self.server['OS-EXT-SRV-ATTR:host'])
+        self.assert_moved_to('host4')
         self.assertNotIn('api_stay_in_cell', self.events())
+
+    def assert_moved_to(self, host):
+        self.assertEqual('VERIFY_RESIZE', self.server['status'])
+        self.assertEqual(host, self.server['OS-EXT-SRV-ATTR:host'])
 
     def assert_told(self, words):
         event = self.events()['api_stay_in_cell']
