@@ -11,7 +11,6 @@ from oslo_utils import timeutils
 
 from nova import objects
 from nova.compute import api
-from nova.compute import flavors
 import nova.conf
 from nova.i18n import _
 
@@ -108,7 +107,7 @@ class API(api.API):
             return allowed
         flavor = instance.flavor
         if request.flavor_id:
-            flavor = flavors.get_flavor_by_flavor_id(
+            flavor = objects.Flavor.get_by_flavor_id(
                 context, request.flavor_id, read_deleted='no'
             )
         found = refusal.find(
