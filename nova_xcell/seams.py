@@ -60,11 +60,104 @@ class Seam:
         return '%s.%s%s' % (self.module, self.attribute, item)
 
 
+_API = ('nova-api',)
 _CONDUCTOR = ('nova-conductor',)
 _COMPUTE = ('nova-compute',)
 _SCHEDULER = ('nova-scheduler',)
 
 SEAMS: tuple[Seam, ...] = (
+    # API: what cannot be carried is refused at once. Controllers look the
+    # class up in its module when they are made. It does not name itself in
+    # super(). nova-compute uses it too, for other things than it overrides.
+    Seam(
+        'nova.compute.api',
+        'API',
+        REPLACED,
+        plugin=('nova_xcell.api', 'compute_api'),
+        services=_API,
+    ),
+    Seam(
+        'nova.compute.api',
+        'API.resize',
+        OVERRIDDEN,
+        '(self, context, instance, flavor_id=None, clean_shutdown=True, '
+        'host_name=None, auto_disk_config=None)',
+        services=_API,
+    ),
+    Seam(
+        'nova.compute.api',
+        'API._allow_cross_cell_resize',
+        OVERRIDDEN,
+        '(self, context, instance, min_comp_ver)',
+        services=_API,
+    ),
+    Seam(
+        'nova.compute.api',
+        'API.evacuate',
+        OVERRIDDEN,
+        '(self, context, instance, host, on_shared_storage, '
+        'admin_password=None, force=None, target_state=None)',
+        services=_API,
+    ),
+    Seam(
+        'nova.compute.api',
+        'API._check_injected_file_quota',
+        OVERRIDDEN,
+        '(self, context, injected_files)',
+        services=_API,
+    ),
+    Seam(
+        'nova.compute.api',
+        'API._populate_instance_names',
+        OVERRIDDEN,
+        '(self, instance, num_instances, index)',
+        services=_API,
+    ),
+    # Our policy rules are registered with the host's.
+    Seam(
+        'nova.policies',
+        'list_rules',
+        REPLACED,
+        '()',
+        plugin=('nova_xcell.api', 'policies'),
+        services=_API,
+    ),
+    # Facts about a server, for nova-api and nova-conductor.
+    Seam(
+        'nova.compute.utils',
+        'is_volume_backed_instance',
+        CALLED,
+        '(context, instance, bdms=None)',
+        services=_API + _CONDUCTOR + _COMPUTE,
+    ),
+    Seam(
+        'nova.virt.hardware',
+        'get_vtpm_constraint',
+        CALLED,
+        '(flavor, image_meta)',
+        services=_API + _CONDUCTOR,
+    ),
+    Seam(
+        'nova.volume.cinder',
+        'is_microversion_supported',
+        CALLED,
+        '(context, microversion)',
+        services=_API + _CONDUCTOR,
+    ),
+    Seam(
+        'nova.network.neutron',
+        'API.has_port_binding_extension',
+        CALLED,
+        '(self, context=None, client=None)',
+        services=_API + _CONDUCTOR,
+    ),
+    Seam(
+        'nova.network.neutron',
+        'API.get_requested_resource_for_instance',
+        CALLED,
+        '(self, context, instance_uuid)',
+        services=_API + _CONDUCTOR,
+    ),
     # Scheduler: which cell a move should go to.
     Seam(
         'nova.scheduler.weights.cross_cell',
@@ -119,6 +212,35 @@ SEAMS: tuple[Seam, ...] = (
         REPLACED,
         item='nova-conductor',
         plugin=('nova_xcell.tasks', 'conductor_manager'),
+        services=_CONDUCTOR,
+    ),
+    Seam(
+        'nova.conductor.tasks.cross_cell_migrate',
+        'CrossCellMigrationTask._perform_external_api_checks',
+        OVERRIDDEN,
+        '(self)',
+        services=_CONDUCTOR,
+    ),
+    # Swap follows the flavor, and is as it was after a revert.
+    Seam(
+        'nova.conductor.tasks.cross_cell_migrate',
+        'RevertResizeTask._update_bdms_in_source_cell',
+        OVERRIDDEN,
+        '(self, source_cell_context)',
+        services=_CONDUCTOR,
+    ),
+    Seam(
+        'nova.conductor.tasks.cross_cell_migrate',
+        'RevertResizeTask._delete_orphan_source_cell_bdms',
+        OVERRIDDEN,
+        '(self, source_cell_bdms)',
+        services=_CONDUCTOR,
+    ),
+    Seam(
+        'nova.block_device',
+        'create_blank_bdm',
+        CALLED,
+        '(size, guest_format=None)',
         services=_CONDUCTOR,
     ),
     Seam(
@@ -455,6 +577,37 @@ SEAMS: tuple[Seam, ...] = (
         'LibvirtDriver._get_volume_driver',
         CALLED,
         '(self, connection_info)',
+        services=_COMPUTE,
+    ),
+    # Virt driver: local disks.
+    Seam(
+        'nova.virt.libvirt.driver',
+        'LibvirtDriver.cleanup',
+        OVERRIDDEN,
+        '(self, context, instance, network_info, block_device_info=None, '
+        'destroy_disks=True, migrate_data=None, destroy_vifs=True, '
+        'destroy_secrets=True)',
+        services=_COMPUTE,
+    ),
+    Seam(
+        'nova.virt.libvirt.utils',
+        'get_instance_path',
+        CALLED,
+        '(instance, relative=False)',
+        services=_COMPUTE,
+    ),
+    Seam(
+        'nova.storage.rbd_utils',
+        'RADOSClient.__init__',
+        CALLED,
+        '(self, driver, pool=None)',
+        services=_COMPUTE,
+    ),
+    Seam(
+        'nova.storage.rbd_utils',
+        'RBDVolumeProxy.__init__',
+        CALLED,
+        '(self, driver, name, pool=None, snapshot=None, read_only=False)',
         services=_COMPUTE,
     ),
 )

@@ -15,6 +15,7 @@ from nova.compute import resource_tracker
 from nova.compute import utils as compute_utils
 
 from nova_xcell import exception
+from nova_xcell.compute import disk_check
 from nova_xcell.compute import endpoint
 from nova_xcell.compute import preparations
 from nova_xcell.compute import tracked_moves
@@ -66,6 +67,7 @@ class ComputeManager(tracked_moves.ComputeManager):
         try:
             with self.xcell_preparations.running(migration.uuid, drop_claim):
                 self._xcell_refuse_if_overtaken(ctxt, migration.uuid)
+                disk_check.check_destination(ctxt, self.driver, instance)
                 migration_context = super().prep_snapshot_based_resize_at_dest(
                     ctxt, instance, flavor, nodename, migration, limits
                 )
@@ -108,6 +110,24 @@ class ComputeManager(tracked_moves.ComputeManager):
             volume_check.check_volumes(
                 ctxt, self.driver, self.volume_api, instance
             )
+
+    def _prep_snapshot_based_resize_at_source(
+        self, ctxt, instance, migration, snapshot_id=None
+    ):
+        """Leave the source, if everything can be taken along (XC-26).
+
+        See the host's method.
+
+        :param ctxt: user auth request context
+        :param instance: the server's record in this cell
+        :param migration: nova.objects.Migration in this cell
+        :param snapshot_id: image for the root disk, None if it is a volume
+        """
+        disk_check.check_source(ctxt, self.driver, instance)
+        super()._prep_snapshot_based_resize_at_source(
+            ctxt, instance, migration, snapshot_id=snapshot_id
+        )
+        disk_check.note_what_is_left(self.driver, instance)
 
     def confirm_snapshot_based_resize_at_source(
         self, ctxt, instance, migration

@@ -5,6 +5,18 @@ from oslo_policy import policy
 
 CROSS_CELL_RESIZE = 'compute:servers:resize:cross_cell'
 
+#: What the rules of cross-cell moves govern.
+OPERATIONS = [
+    {
+        'method': 'POST',
+        'path': '/servers/{server_id}/action (resize)',
+    },
+    {
+        'method': 'POST',
+        'path': '/servers/{server_id}/action (migrate)',
+    },
+]
+
 #: Every supported host registers this rule itself; the host's stands, and it
 #: is not registered a second time. It is listed here for the generators,
 #: because the host's help leaves out that cold migration obeys it too.
@@ -20,16 +32,7 @@ rules = [
             'An admin who names a host of another cell for a cold migration '
             'needs this rule as well.'
         ),
-        operations=[
-            {
-                'method': 'POST',
-                'path': '/servers/{server_id}/action (resize)',
-            },
-            {
-                'method': 'POST',
-                'path': '/servers/{server_id}/action (migrate)',
-            },
-        ],
+        operations=OPERATIONS,
         scope_types=['project'],
     ),
 ]

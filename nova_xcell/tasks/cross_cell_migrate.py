@@ -30,8 +30,10 @@ from nova_xcell.tasks import history
 from nova_xcell.tasks import instance_copy
 from nova_xcell.tasks import move as xcell_move
 from nova_xcell.tasks import reconcile
+from nova_xcell.tasks import refusal
 from nova_xcell.tasks import remote
 from nova_xcell.tasks import services
+from nova_xcell.tasks import swap
 
 LOG = logging.getLogger(__name__)
 
@@ -106,6 +108,20 @@ class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
         hosts have done, and deletes the records that are needed for that.
         """
 
+    def _perform_external_api_checks(self):
+        """Refuse what cannot be moved, before there are records (XC-26).
+
+        :raises: nova.exception.MigrationPreCheckError
+        """
+        super()._perform_external_api_checks()
+        refusal.check(
+            self.context,
+            self.instance,
+            self.flavor,
+            self.host_selection,
+            self.network_api,
+        )
+
     def _setup_target_cell_db(self):
         """Create the server's records in the target cell (XC-06).
 
@@ -138,6 +154,12 @@ class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
             every host that was tried
         """
         tried = attempts.Attempts()
+        swap.follow_flavor(
+            self._target_cell_context,
+            self._target_cell_instance,
+            self.instance.flavor.swap,
+            self.flavor.swap,
+        )
         while True:
             dest = dest_host.DestHost(
                 self._target_cell_context,

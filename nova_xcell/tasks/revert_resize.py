@@ -11,17 +11,17 @@ from oslo_log import log as logging
 
 from nova import exception as nova_exception
 from nova import objects
-from nova.conductor.tasks import cross_cell_migrate
 
 from nova_xcell.tasks import history
 from nova_xcell.tasks import move as xcell_move
 from nova_xcell.tasks import revert_data
 from nova_xcell.tasks import services
+from nova_xcell.tasks import swap
 
 LOG = logging.getLogger(__name__)
 
 
-class RevertResizeTask(cross_cell_migrate.RevertResizeTask):
+class RevertResizeTask(swap.RevertResizeTask):
     """Brings the source's record up to date before the server goes back.
 
     Each step can be run again.

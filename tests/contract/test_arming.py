@@ -13,23 +13,31 @@ from nova import service
 from nova.conductor.tasks import migrate
 from nova.scheduler.weights import cross_cell
 import nova.virt.libvirt
+from nova import policies
+from nova.compute import api
 print(service.SERVICE_MANAGERS['nova-compute'])
 print(migrate.cross_cell_migrate.__name__)
 print(cross_cell.CrossCellWeigher.__module__)
 print(nova.virt.libvirt.LibvirtDriver.__module__)
+print(api.API.__module__)
+print(policies.list_rules.__module__)
 '''
 
 PLAIN = '''\
 nova.compute.manager.ComputeManager
 nova.conductor.tasks.cross_cell_migrate
 nova.scheduler.weights.cross_cell
-nova.virt.libvirt.driver'''
+nova.virt.libvirt.driver
+nova.compute.api
+nova.policies'''
 
 OURS = '''\
 nova_xcell.compute.manager.ComputeManager
 nova_xcell.tasks.cross_cell_migrate
 nova_xcell.weighers.cross_cell
-nova_xcell.virt.libvirt_driver'''
+nova_xcell.virt.libvirt_driver
+nova_xcell.api.compute_api
+nova_xcell.api.policies'''
 
 
 class TestArming(base.ProcessTest):
@@ -96,6 +104,34 @@ class TestArming(base.ProcessTest):
                 from nova.scheduler import weights
                 print([found.__module__ for found in weights.all_weighers()
                        if found.__name__ == 'CrossCellWeigher'])'''),
+            ),
+        )
+
+    def test_our_policy_rules_are_registered_once(self):
+        """XC-26: beside the host's, which has one of them itself."""
+        self.assertEqual(
+            "['compute:servers:resize:cross_cell', "
+            "'compute:servers:resize:cross_cell:lose_ephemeral_disks', "
+            "'compute:servers:resize:cross_cell:lose_personality_files']",
+            self.output_of(
+                base.ENABLED,
+                textwrap.dedent('''
+                from nova import policy
+                policy.init(suppress_deprecation_warnings=True)
+                print(sorted(
+                    name for name in policy._ENFORCER.registered_rules
+                    if 'cross_cell' in name))'''),
+            ),
+        )
+
+    def test_controllers_of_the_api_get_ours(self):
+        self.assertEqual(
+            'nova_xcell.api.compute_api',
+            self.output_of(
+                base.ENABLED,
+                textwrap.dedent('''
+                from nova.api.openstack.compute import migrate_server
+                print(migrate_server.compute.API.__module__)'''),
             ),
         )
 

@@ -29,6 +29,11 @@ class TestGenerators(base.ProcessTest):
             'oslopolicy-sample-generator', '--namespace', 'nova_xcell'
         )
         self.assertIn('#"compute:servers:resize:cross_cell": "!"', sample)
+        for what in ('ephemeral_disks', 'personality_files'):
+            self.assertIn(
+                '#"compute:servers:resize:cross_cell:lose_%s": "!"' % what,
+                sample,
+            )
         self.assertIn('/servers/{server_id}/action (resize)', sample)
         self.assertIn('/servers/{server_id}/action (migrate)', sample)
 
@@ -48,7 +53,7 @@ class TestGenerators(base.ProcessTest):
             'upgrade',
             'check',
         )
-        self.assertIn('cross-cell-resize: nova-compute', output)
+        self.assertIn('cross-cell-resize: nova-api, nova-compute', output)
         self.assertIn('compute:servers:resize:cross_cell: !', output)
         self.assertEqual(5, output.count('Result: Success'))
 

@@ -9,7 +9,8 @@ import unittest
 # Decides on monkey patching, so nothing of the host may come before it.
 import nova.tests.functional  # noqa: F401  isort: skip
 
-from nova.conductor import manager as conductor_manager
+from nova.compute import api as host_api
+from nova.conductor import manager as host_conductor
 from nova.conductor.tasks import cross_cell_migrate as host_tasks
 from nova.conductor.tasks import migrate
 from nova.policies import servers as host_policies
@@ -18,9 +19,12 @@ from nova.virt.libvirt import driver as host_driver
 
 from nova_xcell import releases
 from nova_xcell import seams
+from nova_xcell.api import compute_api
 from nova_xcell.policies import cross_cell as policies
 from nova_xcell.tasks import cross_cell_migrate
 from nova_xcell.tasks import instance_copy
+from nova_xcell.tasks import old_peers
+from nova_xcell.tasks import swap
 from nova_xcell.virt import libvirt_driver
 from nova_xcell.weighers import cross_cell
 
@@ -49,9 +53,9 @@ class TestTable(unittest.TestCase):
 
     def test_replaced_classes_do_not_name_themselves_in_super(self):
         """One that does would find our subclass, and recurse for ever."""
-        for owner in (host_weigher.CrossCellWeigher,):
+        for owner in (host_weigher.CrossCellWeigher, host_api.API):
             self.assertNotIn(
-                'super(%s' % owner.__name__, inspect.getsource(owner)
+                'super(%s,' % owner.__name__, inspect.getsource(owner)
             )
 
 
@@ -93,6 +97,8 @@ class TestOverrides(unittest.TestCase):
             (cross_cell.CrossCellWeigher, host_weigher.CrossCellWeigher),
             (libvirt_driver.LibvirtDriver, host_driver.LibvirtDriver),
             (manager.ComputeManager, host_manager.ComputeManager),
+            (swap.RevertResizeTask, host_tasks.RevertResizeTask),
+            (compute_api.API, host_api.API),
         ):
             for name in self.overridden(ours, host):
                 with self.subTest(name):
@@ -125,7 +131,7 @@ class TestTasksModule(unittest.TestCase):
         for module, expected in (
             (migrate, {'CrossCellMigrationTask'}),
             (
-                conductor_manager,
+                host_conductor,
                 {'ConfirmResizeTask', 'RevertResizeTask'},
             ),
         ):
@@ -178,3 +184,33 @@ class TestPolicy(unittest.TestCase):
         self.assertEqual('!', ours.check_str)
         self.assertEqual(host.check_str, ours.check_str)
         self.assertEqual(host.scope_types, ours.scope_types)
+
+
+class TestComputeVersion(unittest.TestCase):
+    def test_same_as_the_hosts_api(self):
+        self.assertEqual(
+            host_api.MIN_COMPUTE_CROSS_CELL_RESIZE, old_peers.COMPUTE_VERSION
+        )
+
+
+class TestRefusedRequest(unittest.TestCase):
+    """XC-26: the base class is what every controller answers with 400."""
+
+    def test_controllers_translate_it(self):
+        from nova.api.openstack.compute import evacuate
+        from nova.api.openstack.compute import migrate_server
+        from nova.api.openstack.compute import servers
+
+        for method in (
+            evacuate.EvacuateController._evacuate,
+            migrate_server.MigrateServerController._migrate,
+            servers.ServersController._resize,
+        ):
+            source = inspect.getsource(inspect.unwrap(method))
+            handler = source[
+                source.index('ExtendedResourceRequestOldCompute') :
+            ]
+            self.assertIn(
+                'HTTPBadRequest(explanation=e.format_message())',
+                handler[:200],
+            )

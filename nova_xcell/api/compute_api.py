@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The API's side of moves: refuse at once, and say why (XC-22, XC-26)."""
+
+from __future__ import annotations
+
+import contextvars
+import dataclasses
+
+from oslo_log import log as logging
+from oslo_utils import timeutils
+
+from nova import objects
+from nova.compute import api
+import nova.conf
+from nova.i18n import _
+
+from nova_xcell.api import refusal
+from nova_xcell.tasks import obstacles
+
+CONF = nova.conf.CONF
+LOG = logging.getLogger(__name__)
+
+#: Event of an instance action: the move was not offered other cells; the
+#: details say why.
+STAY_EVENT = 'api_stay_in_cell'
+
+
+@dataclasses.dataclass
+class _Request:
+    """A resize or migration on its way through the host's method."""
+
+    flavor_id: str | None
+    host: str | None
+    found: tuple[obstacles.Obstacle, ...] = ()
+
+
+_request: contextvars.ContextVar[_Request | None] = contextvars.ContextVar(
+    'nova_xcell_resize', default=None
+)
+_has_files: contextvars.ContextVar[bool] = contextvars.ContextVar(
+    'nova_xcell_personality', default=False
+)
+
+
+class API(api.API):
+    """The host's compute API; controllers find it under that name."""
+
+    def resize(
+        self,
+        context,
+        instance,
+        flavor_id=None,
+        clean_shutdown=True,
+        host_name=None,
+        auto_disk_config=None,
+    ):
+        """Resize or migrate a server.
+
+        See the host's method, which asks :meth:`_allow_cross_cell_resize`
+        without telling what the request is about. Whoever may move servers to
+        another cell is told if this one has to stay (XC-24).
+
+        :param context: auth context of the request
+        :param instance: the server
+        :param flavor_id: the flavor it gets; None in a migration
+        :param clean_shutdown: see the host's method
+        :param host_name: the host that is named for a migration
+        :param auto_disk_config: see the host's method
+        """
+        request = _Request(flavor_id, host_name)
+        token = _request.set(request)
+        try:
+            answer = super().resize(
+                context,
+                instance,
+                flavor_id=flavor_id,
+                clean_shutdown=clean_shutdown,
+                host_name=host_name,
+                auto_disk_config=auto_disk_config,
+            )
+        finally:
+            _request.reset(token)
+        if request.found:
+            self._xcell_tell_in_action(context, instance, request.found)
+        return answer
+
+    def _allow_cross_cell_resize(self, context, instance, min_comp_ver):
+        """Tell whether a request may move the server to another cell.
+
+        :param context: auth context of the request
+        :param instance: the server
+        :param min_comp_ver: service version of the oldest nova-compute
+        :returns: False also if the server could not be moved
+        :raises: :class:`~nova_xcell.api.refusal.CrossCellMoveRefused` if it
+            cannot, and the request names a host of another cell
+        """
+        allowed = super()._allow_cross_cell_resize(
+            context, instance, min_comp_ver
+        )
+        if not allowed and not refusal.is_permitted(context, instance):
+            return allowed
+        request = _request.get() or _Request(None, None)
+        if request.host and not refusal.is_in_another_cell(
+            context, instance, request.host
+        ):
+            # It goes there or nowhere.
+            return allowed
+        flavor = instance.flavor
+        if request.flavor_id:
+            flavor = objects.Flavor.get_by_flavor_id(
+                context, request.flavor_id, read_deleted='no'
+            )
+        found = refusal.find(
+            context, instance, flavor, self.network_api, min_comp_ver
+        )
+        if not found:
+            return allowed
+        if request.host:
+            raise refusal.CrossCellMoveRefused(
+                reason=_('Host %(host)s is in another cell. %(reason)s')
+                % {'host': request.host, 'reason': obstacles.summary(found)}
+            )
+        LOG.info(
+            'Not offering other cells. %s',
+            obstacles.summary(found),
+            instance=instance,
+        )
+        request.found = found
+        return False
+
+    def _xcell_tell_in_action(
+        self,
+        context,
+        instance: objects.Instance,
+        found: tuple[obstacles.Obstacle, ...],
+    ) -> None:
+        now = timeutils.utcnow()
+        try:
+            objects.InstanceActionEvent(
+                instance._context,
+                event=STAY_EVENT,
+                host=CONF.host,
+                start_time=now,
+                finish_time=now,
+                result='Success',
+                details=obstacles.summary(found),
+            ).create(instance.uuid, context.request_id)
+        except Exception:
+            # The log has it; the move is on its way.
+            LOG.warning(
+                'Why the server stays in its cell could not be recorded in '
+                'the instance action.',
+                instance=instance,
+                exc_info=True,
+            )
+
+    def evacuate(
+        self,
+        context,
+        instance,
+        host,
+        on_shared_storage,
+        admin_password=None,
+        force=None,
+        target_state=None,
+    ):
+        """Evacuate a server, but not to a host of another cell.
+
+        The host's method notices too late, when the server is in its task.
+
+        :param context: auth context of the request
+        :param instance: the server
+        :param host: the host that is named, or None
+        :param on_shared_storage: see the host's method
+        :param admin_password: see the host's method
+        :param force: see the host's method
+        :param target_state: see the host's method
+        :raises: :class:`~nova_xcell.api.refusal.CrossCellMoveRefused`
+        """
+        if host and refusal.is_in_another_cell(context, instance, host):
+            raise refusal.CrossCellMoveRefused(
+                reason=_(
+                    'Host %s is in another cell than the server; a server '
+                    'can be evacuated within its cell only.'
+                )
+                % host
+            )
+        return super().evacuate(
+            context,
+            instance,
+            host,
+            on_shared_storage,
+            admin_password=admin_password,
+            force=force,
+            target_state=target_state,
+        )
+
+    def _check_injected_file_quota(self, context, injected_files):
+        """Check the quota, and note whether there are personality files.
+
+        :param context: auth context of the request
+        :param injected_files: the files of a server that is created
+        """
+        _has_files.set(bool(injected_files))
+        super()._check_injected_file_quota(context, injected_files)
+
+    def _populate_instance_names(self, instance, num_instances, index):
+        """Finish the record of a new server with what else is known of it.
+
+        :param instance: the record, not created yet
+        :param num_instances: see the host's method
+        :param index: see the host's method
+        """
+        super()._populate_instance_names(instance, num_instances, index)
+        if _has_files.get():
+            instance.system_metadata[obstacles.HAS_PERSONALITY] = 'True'
