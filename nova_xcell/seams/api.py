@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The seams of nova-api and nova-scheduler."""
+
+from nova_xcell.seams.seam import API
+from nova_xcell.seams.seam import CALLED
+from nova_xcell.seams.seam import COMPUTE
+from nova_xcell.seams.seam import CONDUCTOR
+from nova_xcell.seams.seam import OVERRIDDEN
+from nova_xcell.seams.seam import REPLACED
+from nova_xcell.seams.seam import SCHEDULER
+from nova_xcell.seams.seam import Seam
+
+SEAMS: tuple[Seam, ...] = (
+    # API: what cannot be carried is refused at once. Controllers look the
+    # class up in its module when they are made. It does not name itself in
+    # super(). nova-compute uses it too, for other things than it overrides.
+    Seam(
+        'nova.compute.api',
+        'API',
+        REPLACED,
+        plugin=('nova_xcell.api', 'compute_api'),
+        services=API,
+    ),
+    Seam(
+        'nova.compute.api',
+        'API.resize',
+        OVERRIDDEN,
+        '(self, context, instance, flavor_id=None, clean_shutdown=True, '
+        'host_name=None, auto_disk_config=None)',
+        services=API,
+    ),
+    Seam(
+        'nova.compute.api',
+        'API._allow_cross_cell_resize',
+        OVERRIDDEN,
+        '(self, context, instance, min_comp_ver)',
+        services=API,
+    ),
+    Seam(
+        'nova.compute.api',
+        'API.evacuate',
+        OVERRIDDEN,
+        '(self, context, instance, host, on_shared_storage, '
+        'admin_password=None, force=None, target_state=None)',
+        services=API,
+    ),
+    Seam(
+        'nova.compute.api',
+        'API._check_injected_file_quota',
+        OVERRIDDEN,
+        '(self, context, injected_files)',
+        services=API,
+    ),
+    Seam(
+        'nova.compute.api',
+        'API._populate_instance_names',
+        OVERRIDDEN,
+        '(self, instance, num_instances, index)',
+        services=API,
+    ),
+    # Our policy rules are registered with the host's.
+    Seam(
+        'nova.policies',
+        'list_rules',
+        REPLACED,
+        '()',
+        plugin=('nova_xcell.api', 'policies'),
+        services=API,
+    ),
+    # Facts about a server, for nova-api and nova-conductor.
+    Seam(
+        'nova.compute.utils',
+        'is_volume_backed_instance',
+        CALLED,
+        '(context, instance, bdms=None)',
+        services=API + CONDUCTOR + COMPUTE,
+    ),
+    Seam(
+        'nova.virt.hardware',
+        'get_vtpm_constraint',
+        CALLED,
+        '(flavor, image_meta)',
+        services=API + CONDUCTOR,
+    ),
+    Seam(
+        'nova.volume.cinder',
+        'is_microversion_supported',
+        CALLED,
+        '(context, microversion)',
+        services=API + CONDUCTOR,
+    ),
+    Seam(
+        'nova.network.neutron',
+        'API.has_port_binding_extension',
+        CALLED,
+        '(self, context=None, client=None)',
+        services=API + CONDUCTOR,
+    ),
+    Seam(
+        'nova.network.neutron',
+        'API.get_requested_resource_for_instance',
+        CALLED,
+        '(self, context, instance_uuid)',
+        services=API + CONDUCTOR,
+    ),
+    # Scheduler: which cell a move should go to.
+    Seam(
+        'nova.scheduler.weights.cross_cell',
+        'CrossCellWeigher',
+        REPLACED,
+        plugin=('nova_xcell.weighers', 'cross_cell'),
+        services=SCHEDULER,
+    ),
+    Seam(
+        'nova.scheduler.weights.cross_cell',
+        'CrossCellWeigher._weigh_object',
+        OVERRIDDEN,
+        '(self, host_state, weight_properties)',
+        services=SCHEDULER,
+    ),
+    # Does not call super(), see there.
+    Seam(
+        'nova.scheduler.weights.cross_cell',
+        'CrossCellWeigher.weigh_objects',
+        OVERRIDDEN,
+        '(self, weighed_obj_list, weight_properties)',
+        services=SCHEDULER,
+    ),
+    Seam(
+        'nova.scheduler.weights.cross_cell',
+        'CrossCellWeigher.weight_multiplier',
+        CALLED,
+        '(self, host_state)',
+        services=SCHEDULER,
+    ),
+)

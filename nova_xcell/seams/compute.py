@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The seams of nova-compute."""
+
+from nova_xcell.seams.seam import CALLED
+from nova_xcell.seams.seam import COMPUTE
+from nova_xcell.seams.seam import CONDUCTOR
+from nova_xcell.seams.seam import OVERRIDDEN
+from nova_xcell.seams.seam import REPLACED
+from nova_xcell.seams.seam import Seam
+
+SEAMS: tuple[Seam, ...] = (
+    # Compute: what a destination host checks and claims.
+    Seam(
+        'nova.service',
+        'SERVICE_MANAGERS',
+        REPLACED,
+        item='nova-compute',
+        plugin=('nova_xcell.compute', 'manager'),
+        services=COMPUTE,
+    ),
+    *(
+        Seam(
+            'nova.compute.manager',
+            'ComputeManager.%s' % method,
+            OVERRIDDEN,
+            signature,
+            services=COMPUTE,
+        )
+        for method, signature in (
+            (
+                'prep_snapshot_based_resize_at_source',
+                '(self, ctxt, instance, migration, snapshot_id=None)',
+            ),
+            (
+                'finish_snapshot_based_resize_at_dest',
+                '(self, ctxt, instance, migration, snapshot_id)',
+            ),
+            (
+                'confirm_snapshot_based_resize_at_source',
+                '(self, ctxt, instance, migration)',
+            ),
+            (
+                'revert_snapshot_based_resize_at_dest',
+                '(self, ctxt, instance, migration)',
+            ),
+            (
+                'finish_revert_snapshot_based_resize_at_source',
+                '(self, ctxt, instance, migration)',
+            ),
+        )
+    ),
+    Seam(
+        'nova.compute.manager',
+        'ComputeManager._power_on',
+        CALLED,
+        '(self, context, instance)',
+        services=COMPUTE,
+    ),
+    Seam(
+        'nova.network.neutron',
+        'API.bind_ports_to_host',
+        OVERRIDDEN,
+        '(self, context, instance, host, vnic_types=None, port_profiles=None)',
+        services=CONDUCTOR,
+    ),
+    Seam(
+        'nova.network.neutron',
+        'API.setup_networks_on_host',
+        CALLED,
+        '(self, context, instance, host=None, teardown=False)',
+        services=COMPUTE,
+    ),
+    Seam(
+        'nova.compute.manager',
+        'ComputeManager.prep_snapshot_based_resize_at_dest',
+        OVERRIDDEN,
+        '(self, ctxt, instance, flavor, nodename, migration, limits)',
+        services=COMPUTE,
+    ),
+    Seam(
+        'nova.compute.resource_tracker',
+        'ResourceTracker.drop_move_claim',
+        CALLED,
+        "(self, context, instance, nodename, flavor=None, prefix='new_')",
+        services=COMPUTE,
+    ),
+    Seam(
+        'nova.virt.block_device',
+        'DriverVolumeBlockDevice._get_volume',
+        CALLED,
+        '(context, volume_api, volume_id)',
+        services=COMPUTE,
+    ),
+    # Virt driver: can a volume be reached.
+    Seam(
+        'nova.virt.libvirt',
+        'LibvirtDriver',
+        REPLACED,
+        plugin=('nova_xcell.virt', 'libvirt'),
+        services=COMPUTE,
+    ),
+    Seam(
+        'nova.virt.libvirt.driver',
+        'LibvirtDriver._get_volume_driver',
+        CALLED,
+        '(self, connection_info)',
+        services=COMPUTE,
+    ),
+    # Virt driver: local disks.
+    Seam(
+        'nova.virt.libvirt.driver',
+        'LibvirtDriver.cleanup',
+        OVERRIDDEN,
+        '(self, context, instance, network_info, block_device_info=None, '
+        'destroy_disks=True, migrate_data=None, destroy_vifs=True, '
+        'destroy_secrets=True)',
+        services=COMPUTE,
+    ),
+    Seam(
+        'nova.virt.libvirt.utils',
+        'get_instance_path',
+        CALLED,
+        '(instance, relative=False)',
+        services=COMPUTE,
+    ),
+    Seam(
+        'nova.storage.rbd_utils',
+        'RADOSClient.__init__',
+        CALLED,
+        '(self, driver, pool=None)',
+        services=COMPUTE,
+    ),
+    Seam(
+        'nova.storage.rbd_utils',
+        'RBDVolumeProxy.__init__',
+        CALLED,
+        '(self, driver, name, pool=None, snapshot=None, read_only=False)',
+        services=COMPUTE,
+    ),
+)
