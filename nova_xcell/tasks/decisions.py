@@ -27,62 +27,63 @@ from nova_xcell.tasks import services
 LOG = logging.getLogger(__name__)
 
 
-class ConfirmResizeTask(cross_cell_migrate.ConfirmResizeTask):
-    """Confirms a move whatever the source host does (XC-13, XC-18)."""
+class _Decision:
+    """A task of the host that is driven to its end."""
 
-    def __init__(self, *args, **kwargs):
+    #: Where the move has to go.
+    wanted: goal.Goal
+    #: What the user has asked for, in the log.
+    name: str
+
+    def __init__(self, *args, **kwargs) -> None:
         """See the host's class; it gets a patient client of the hosts."""
         super().__init__(*args, **kwargs)
         self.compute_rpcapi = remote.ComputeAPI()
 
-    def _execute(self):
+    def _execute(self) -> None:
         with driving(self.context, self.migration):
             try:
                 super()._execute()
             except Exception as exc:
                 LOG.warning(
-                    'The confirm has failed (%s); trying to finish it.',
+                    'The %s has failed (%s); trying to finish it.',
+                    self.name,
                     attempts.reason_of(exc),
                     instance=self.instance,
                 )
-                _finish(self.context, self.migration, goal.Goal.CONFIRM)
+                self._finish()
 
-    def rollback(self, ex):
-        """Leave the rest to the reconciler: there is no way back."""
+    def _finish(self) -> None:
+        move = xcell_move.Move(
+            self.context, self.migration.instance_uuid, self.migration.uuid
+        )
+        reconcile.carry_out(move, services.Services.connect(), self.wanted)
+
+    def rollback(self, ex) -> None:
+        """Leave the rest to the reconciler.
+
+        The host's sets a server to ERROR that only has to be waited for.
+        """
         LOG.error(
-            'The confirm is not finished (%s); it will be.',
+            'The %s is not finished (%s); it will be.',
+            self.name,
             attempts.reason_of(ex),
             instance=self.instance,
         )
 
 
-class RevertResizeTask(revert_resize.RevertResizeTask):
-    """Reverts a move to its end (XC-14)."""
+class ConfirmResizeTask(_Decision, cross_cell_migrate.ConfirmResizeTask):
+    """A confirm that does not need the source host (XC-13, XC-18)."""
 
-    def __init__(self, *args, **kwargs):
-        """See the host's class; it gets a patient client of the hosts."""
-        super().__init__(*args, **kwargs)
-        self.compute_rpcapi = remote.ComputeAPI()
+    wanted = goal.Goal.CONFIRM
+    name = 'confirm'
 
-    def _execute(self):
-        with driving(self.context, self.migration):
-            try:
-                super()._execute()
-            except Exception as exc:
-                LOG.warning(
-                    'The revert has failed (%s); trying to finish it.',
-                    attempts.reason_of(exc),
-                    instance=self.instance,
-                )
-                _finish(self.context, self.migration, goal.Goal.REVERT)
 
-    def rollback(self, ex):
-        """Leave the rest to the reconciler."""
-        LOG.error(
-            'The revert is not finished (%s); it will be.',
-            attempts.reason_of(ex),
-            instance=self.instance,
-        )
+class RevertResizeTask(_Decision, revert_resize.RevertResizeTask):
+    """A revert that waits for the hosts it needs (XC-14)."""
+
+    wanted = goal.Goal.REVERT
+    name = 'revert'
 
 
 @contextlib.contextmanager
@@ -96,8 +97,3 @@ def driving(context, migration: objects.Migration):
         contexts[cell.uuid] = cells.targeted(context, cell)
     with lease.held(contexts.values(), migration.uuid):
         yield
-
-
-def _finish(context, migration: objects.Migration, wanted: goal.Goal) -> None:
-    move = xcell_move.Move(context, migration.instance_uuid, migration.uuid)
-    reconcile.carry_out(move, services.Services.connect(), wanted)
