@@ -80,6 +80,8 @@ class CopyTest(dest_hosts.DestHostsTest):
             migration, _mapping = task._setup_target_cell_db()
         self.count = int(count)
         instance = task._target_cell_instance
+        # The object loses it when the copy is deleted again.
+        self.instance_id = instance.id
         with self.context_of('cell2') as context:
             found = rows.of_server(context, server['id'])
         task.rollback(None)
@@ -207,7 +209,7 @@ class TestRows(CopyTest):
         instance, migration, found = self.copy(server)
         self.assertTrue(instance.hidden)
         self.assertEqual(set(), instance.obj_what_changed())
-        self.assertEqual(found['instances'][0]['id'], instance.id)
+        self.assertEqual(found['instances'][0]['id'], self.instance_id)
         self.assertEqual([uuids.cert], instance.trusted_certs.ids)
         self.assertEqual(self.migration_uuid, migration.uuid)
         self.assertEqual(
@@ -233,10 +235,20 @@ class TestRows(CopyTest):
                     deleted=1,
                     deleted_at=rows.BEGIN,
                 )
+            rows.write(
+                context,
+                'instance_faults',
+                {
+                    'instance_uuid': server['id'],
+                    'code': 500,
+                    'message': 'again',
+                },
+            )
         _instance, _migration, found = self.copy(server)
         self.assertNotIn('virtual_interfaces', found)
-        self.assertNotIn('instance_faults', found)
-        self.assertIn('instance_actions', found)
+        self.assertEqual(
+            ['again'], [row['message'] for row in found['instance_faults']]
+        )
 
     def test_context_of_an_earlier_move_stays(self):
         """Its numbers are those of the source cell."""
