@@ -84,7 +84,7 @@ class CopyTest(dest_hosts.DestHostsTest):
         self.instance_id = instance.id
         with self.context_of('cell2') as context:
             found = rows.of_server(context, server['id'])
-        task.rollback(None)
+        instance.destroy(hard_delete=True)
         return instance, migration, found
 
     def host_copy(self, server):
