@@ -24,6 +24,7 @@ import oslo_messaging
 from oslo_messaging.rpc import client
 from oslo_messaging.rpc import dispatcher
 
+from nova_xcell import loader
 from tests.embedded.steps import Fault
 from tests.embedded.steps import Step
 
@@ -121,7 +122,10 @@ class Injection(fixtures.Fixture):
             owner, name = _resolve(self.step.midway)
             self._wrap(owner, name, self._midway)
         else:
-            owner, name = _resolve(self.step.where)
+            armed = self.step.ours and loader.armed()
+            owner, name = _resolve(
+                self.step.ours if armed else self.step.where
+            )
             self._wrap(owner, name, self._local_step)
 
     # For the test.

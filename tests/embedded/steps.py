@@ -81,6 +81,8 @@ class Step:
     only: str | None = None
     #: How often the attribute is met before it is this step.
     skip: int = 0
+    #: The attribute that does it with the plug-ins, if that is another one.
+    ours: str | None = None
 
     @property
     def is_call(self) -> bool:
@@ -103,11 +105,17 @@ _RESIZE = (
         + '%s._perform_external_api_checks' % ('CrossCellMigrationTask'),
         _AROUND,
     ),
-    Step('target-records', _TASKS + 'TargetDBSetupTask._execute', _WRITE),
+    Step(
+        'target-records',
+        _TASKS + 'TargetDBSetupTask._execute',
+        _WRITE,
+        ours='nova_xcell.tasks.instance_copy.TargetDBSetupTask._execute',
+    ),
     Step(
         'target-migrations',
         _TASKS + 'TargetDBSetupTask._copy_migrations',
         _AROUND,
+        ours='nova_xcell.tasks.records.insert_history',
     ),
     Step(
         'dest-bindings',
@@ -201,6 +209,7 @@ _REVERT = (
         'source-actions',
         _TASKS + 'RevertResizeTask._update_instance_actions_in_source_cell',
         _THROUGH,
+        ours='nova_xcell.tasks.history.bring',
     ),
     Step(
         'source-records',
