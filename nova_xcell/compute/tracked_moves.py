@@ -17,11 +17,16 @@ from nova import exception as nova_exception
 from nova import objects
 from nova.compute import manager
 from nova.compute import task_states
+from nova.compute import vm_states
 
 from nova_xcell import exception
 from nova_xcell.compute import work
 
 LOG = logging.getLogger(__name__)
+
+#: Key of the system metadata of a server whose move has failed in a way that
+#: the host answers with ERROR, while its guest is started again.
+KEEP_ERROR = 'xcell_keep_error'
 
 
 class ComputeManager(manager.ComputeManager):
@@ -101,6 +106,20 @@ class ComputeManager(manager.ComputeManager):
             return super().finish_revert_snapshot_based_resize_at_source(
                 ctxt, instance, migration
             )
+
+    def _update_instance_after_spawn(
+        self, instance, vm_state=vm_states.ACTIVE
+    ):
+        """Leave a server in ERROR whose move has failed; see the host's method.
+
+        Its guest is there again, but only the user can know that all is well.
+
+        :param instance: the server's record in this cell
+        :param vm_state: what it would be otherwise
+        """
+        if KEEP_ERROR in instance.system_metadata:
+            vm_state = vm_states.ERROR
+        super()._update_instance_after_spawn(instance, vm_state=vm_state)
 
     @contextlib.contextmanager
     def _xcell_step(

@@ -51,6 +51,13 @@ SEAMS: tuple[Seam, ...] = (
     ),
     Seam(
         'nova.compute.manager',
+        'ComputeManager._update_instance_after_spawn',
+        OVERRIDDEN,
+        '(self, instance, vm_state=%r)' % 'active',
+        services=COMPUTE,
+    ),
+    Seam(
+        'nova.compute.manager',
         'ComputeManager._power_on',
         CALLED,
         '(self, context, instance)',

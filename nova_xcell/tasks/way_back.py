@@ -19,6 +19,7 @@ from nova.compute import vm_states
 from nova.i18n import _
 
 from nova_xcell import exception
+from nova_xcell.compute import tracked_moves
 from nova_xcell.tasks import goal
 from nova_xcell.tasks import leftovers
 from nova_xcell.tasks import move as xcell_move
@@ -232,6 +233,8 @@ class WayBack:
         leftovers.ensure_attachments(source.context, self.clients, instance)
         if instance.old_flavor is None:
             instance.old_flavor = instance.flavor
+        if instance.vm_state == vm_states.ERROR:
+            instance.system_metadata[tracked_moves.KEEP_ERROR] = 'True'
         instance.task_state = task_states.RESIZE_REVERTING
         instance.save()
         source.migration.status = 'reverting'
@@ -292,20 +295,15 @@ class WayBack:
         instance.hidden = False
         if instance.task_state in (*goal.MOVING, goal.RESIZE_REVERTING):
             instance.task_state = None
-        old_vm_state = instance.system_metadata.pop('old_vm_state', None)
-        if instance.vm_state == vm_states.ERROR and self._has_guest():
-            instance.vm_state = old_vm_state or vm_states.ACTIVE
+        # A server in ERROR stays there, as in the host: with the fault, until
+        # it is hard rebooted.
+        for key in ('old_vm_state', tracked_moves.KEEP_ERROR):
+            instance.system_metadata.pop(key, None)
         instance.old_flavor = None
         instance.new_flavor = None
         instance.drop_migration_context()
         instance.save()
         self._show_at_source()
-
-    def _has_guest(self) -> bool:
-        try:
-            return self._power_state() is not None
-        except exception.MoveWaits:
-            return False
 
     def _delete_images(self) -> None:
         source = self.move.source
