@@ -24,10 +24,6 @@ from nova_xcell.compute import work
 
 LOG = logging.getLogger(__name__)
 
-#: Key of the system metadata of a server whose move has failed in a way that
-#: the host answers with ERROR, while its guest is started again.
-KEEP_ERROR = 'xcell_keep_error'
-
 
 class ComputeManager(manager.ComputeManager):
     """The host's manager, with tracked steps."""
@@ -110,14 +106,15 @@ class ComputeManager(manager.ComputeManager):
     def _update_instance_after_spawn(
         self, instance, vm_state=vm_states.ACTIVE
     ):
-        """Leave a server in ERROR whose move has failed; see the host's method.
+        """Leave a server in ERROR whose move has failed.
 
         Its guest is there again, but only the user can know that all is well.
+        See the host's method.
 
         :param instance: the server's record in this cell
         :param vm_state: what it would be otherwise
         """
-        if KEEP_ERROR in instance.system_metadata:
+        if work.KEEP_ERROR in instance.system_metadata:
             vm_state = vm_states.ERROR
         super()._update_instance_after_spawn(instance, vm_state=vm_state)
 

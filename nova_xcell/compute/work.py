@@ -19,6 +19,10 @@ REMEMBERED = 1000
 
 RUNNING, DONE, FAILED, REFUSED = 'running', 'done', 'failed', 'refused'
 
+#: Key of the system metadata of a server whose move has failed in a way that
+#: the host answers with ERROR, while its guest is started again.
+KEEP_ERROR = 'xcell_keep_error'
+
 #: Migration, request and name of the operation.
 Key = tuple[str, str, str]
 

@@ -78,7 +78,13 @@ class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
                 wanted.value,
                 instance=self.instance,
             )
-            reconcile.carry_out(move, services.Services.connect(), wanted)
+            reconcile.carry_out(
+                move,
+                services.Services.connect(),
+                wanted,
+                # An error of a host says that it does not work on it any more.
+                settled=not isinstance(failure, exception.OutcomeUnknown),
+            )
         except Exception as exc:
             LOG.error(
                 'The move could not be brought to an end yet: %s',

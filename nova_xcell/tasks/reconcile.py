@@ -42,13 +42,17 @@ OPEN = (
 
 
 def carry_out(
-    move: xcell_move.Move, clients: services.Services, wanted: goal.Goal
+    move: xcell_move.Move,
+    clients: services.Services,
+    wanted: goal.Goal,
+    settled: bool = False,
 ) -> None:
     """Bring a move to an end.
 
     :param move: the move; nobody else drives it
     :param clients: of the services
     :param wanted: where it has to go
+    :param settled: whether it is known that no host works on it
     :raises: :class:`~nova_xcell.exception.MoveWaits` if a host has to be
         there for it and is not; and what the clients raise. It can be called
         again at any time.
@@ -62,7 +66,7 @@ def carry_out(
             revert_resize.show_at_source(move, clients)
         way_back.WayBack(move, clients).revert()
     elif wanted is goal.Goal.ROLL_BACK:
-        way_back.WayBack(move, clients).roll_back()
+        way_back.WayBack(move, clients).roll_back(settled)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -19,7 +19,7 @@ from nova.compute import vm_states
 from nova.i18n import _
 
 from nova_xcell import exception
-from nova_xcell.compute import tracked_moves
+from nova_xcell.compute import work
 from nova_xcell.tasks import goal
 from nova_xcell.tasks import leftovers
 from nova_xcell.tasks import move as xcell_move
@@ -45,13 +45,15 @@ class WayBack:
         self.move = move
         self.clients = clients
 
-    def roll_back(self) -> None:
+    def roll_back(self, settled: bool = False) -> None:
         """Undo a move that has not got to its end.
 
+        :param settled: whether it is known that no host works on it
         :raises: :class:`~nova_xcell.exception.MoveWaits` if a host has to be
             there for it and is not
         """
-        self._refuse_if_busy()
+        if not settled:
+            self._refuse_if_busy()
         self._clear_destination()
         self._restore_source()
         self._tidy('error')
@@ -66,7 +68,7 @@ class WayBack:
         """
         self._refuse_if_busy()
         self._clear_destination()
-        self._restore_source(always=True)
+        self._restore_source(decided=True)
         self._tidy('reverted')
 
     def _refuse_if_busy(self) -> None:
@@ -186,17 +188,20 @@ class WayBack:
 
     # The source
 
-    def _restore_source(self, always: bool = False) -> None:
-        """Let the guest be there again if it was touched."""
+    def _restore_source(self, decided: bool = False) -> None:
+        """Let the guest be there again if it was touched.
+
+        :param decided: whether a user wants it back, and nothing has failed
+        """
         source = self.move.source
         instance = source.instance
-        if not always and 'old_vm_state' not in instance.system_metadata:
+        if not decided and 'old_vm_state' not in instance.system_metadata:
             return
         if self._is_restored():
             return
         state = self._power_state()
         if state is None:
-            self._finish_revert_at_source()
+            self._finish_revert_at_source(decided)
         elif (
             instance.system_metadata.get('old_vm_state') == vm_states.ACTIVE
             and state != power_state.RUNNING
@@ -227,14 +232,14 @@ class WayBack:
                 )
                 return None if gone else power_state.SHUTDOWN
 
-    def _finish_revert_at_source(self) -> None:
+    def _finish_revert_at_source(self, decided: bool) -> None:
         source = self.move.source
         instance = source.instance
         leftovers.ensure_attachments(source.context, self.clients, instance)
         if instance.old_flavor is None:
             instance.old_flavor = instance.flavor
-        if instance.vm_state == vm_states.ERROR:
-            instance.system_metadata[tracked_moves.KEEP_ERROR] = 'True'
+        if not decided and instance.vm_state == vm_states.ERROR:
+            instance.system_metadata[work.KEEP_ERROR] = 'True'
         instance.task_state = task_states.RESIZE_REVERTING
         instance.save()
         source.migration.status = 'reverting'
@@ -297,7 +302,7 @@ class WayBack:
             instance.task_state = None
         # A server in ERROR stays there, as in the host: with the fault, until
         # it is hard rebooted.
-        for key in ('old_vm_state', tracked_moves.KEEP_ERROR):
+        for key in ('old_vm_state', work.KEEP_ERROR):
             instance.system_metadata.pop(key, None)
         instance.old_flavor = None
         instance.new_flavor = None
