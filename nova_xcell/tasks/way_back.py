@@ -54,7 +54,7 @@ class WayBack:
         """
         if not settled:
             self._refuse_if_busy()
-        self._clear_destination()
+        self._clear_destination(settled)
         self._restore_source()
         self._tidy('error')
 
@@ -78,29 +78,37 @@ class WayBack:
 
     # The destination
 
-    def _clear_destination(self) -> None:
+    def _clear_destination(self, settled: bool = False) -> None:
         target = self.move.target
         if target.instance is not None:
             self._keep_attachments_of_source()
             if self._may_have_guest():
                 self._revert_at_dest()
-            else:
+            elif not settled:
+                # Else the audit of the host does it, as in plain Nova.
                 self._drop_claim()
-            for bdm in target.instance.get_bdms():
-                if bdm.is_volume and bdm.attachment_id:
-                    leftovers.delete_attachment(
-                        target.context, self.clients, bdm.attachment_id
-                    )
+            self._delete_target_records()
         self._delete_bindings()
-        if target.instance is not None:
-            LOG.info(
-                'Deleting the record in cell %s; the server is in the cell '
-                'it came from.',
-                target.cell.identity,
-                instance=target.instance,
+
+    def _delete_target_records(self) -> None:
+        target = self.move.target
+        attachments = [
+            bdm.attachment_id
+            for bdm in target.instance.get_bdms()
+            if bdm.is_volume and bdm.attachment_id
+        ]
+        LOG.info(
+            'Deleting the record in cell %s; the server is in the cell it '
+            'came from.',
+            target.cell.identity,
+            instance=target.instance,
+        )
+        target.instance.destroy(hard_delete=True)
+        target.refresh()
+        for attachment in attachments:
+            leftovers.delete_attachment(
+                self.move.source.context, self.clients, attachment
             )
-            target.instance.destroy(hard_delete=True)
-            target.refresh()
 
     def _may_have_guest(self) -> bool:
         instance = self.move.target.instance
