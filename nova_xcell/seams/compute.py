@@ -51,6 +51,13 @@ SEAMS: tuple[Seam, ...] = (
     ),
     Seam(
         'nova.compute.manager',
+        'ComputeManager._prep_snapshot_based_resize_at_source',
+        OVERRIDDEN,
+        '(self, ctxt, instance, migration, snapshot_id=None)',
+        services=COMPUTE,
+    ),
+    Seam(
+        'nova.compute.manager',
         'ComputeManager._update_instance_after_spawn',
         OVERRIDDEN,
         '(self, instance, vm_state=%r)' % 'active',
