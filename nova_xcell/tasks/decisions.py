@@ -58,6 +58,8 @@ class _Decision:
             self.context, self.migration.instance_uuid, self.migration.uuid
         )
         reconcile.carry_out(move, services.Services.connect(), self.wanted)
+        # nova-api may have given up waiting.
+        reconcile.end_delete(move)
 
     def rollback(self, ex) -> None:
         """Leave the rest to the reconciler.

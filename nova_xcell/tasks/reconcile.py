@@ -69,6 +69,20 @@ def carry_out(
         way_back.WayBack(move, clients).roll_back(settled)
 
 
+def end_delete(move: xcell_move.Move) -> None:
+    """Let a server be deleted again whose deletion has been lost.
+
+    It confirms first. Whoever still waits for that goes on with it.
+
+    :param move: the move, at its end
+    """
+    move.refresh()
+    instance = move.home.instance
+    if instance is not None and instance.task_state in DELETING:
+        instance.task_state = None
+        instance.save()
+
+
 @dataclasses.dataclass(frozen=True)
 class Finding:
     """A move that is not where it has to go.
@@ -138,7 +152,7 @@ class Reconciler:
                     instance=move.home.instance,
                 )
                 carry_out(move, self.clients, wanted)
-                self._end_delete(move)
+                end_delete(move)
         except exception.MoveWaits as exc:
             LOG.warning('%s', exc)
             return str(exc)
@@ -168,18 +182,6 @@ class Reconciler:
                     exc,
                 )
         return found
-
-    @staticmethod
-    def _end_delete(move: xcell_move.Move) -> None:
-        """Let a server be deleted again whose deletion has been lost.
-
-        It confirms first; who waited for that has long given up.
-        """
-        move.refresh()
-        instance = move.home.instance
-        if instance is not None and instance.task_state in DELETING:
-            instance.task_state = None
-            instance.save()
 
     def _driver(self, move: xcell_move.Move) -> str | None:
         """Return who may be driving a move, None if nobody is."""

@@ -39,7 +39,15 @@ class ComputeAPI(rpcapi.ComputeAPI):
     :class:`~nova_xcell.exception.RemoteWorkFailed` or, if the host cannot be
     asked, :class:`~nova_xcell.exception.OutcomeUnknown`. A host that is down
     is not called: :class:`~nova_xcell.exception.HostDown`.
+
+    :param ping: whether a host has to answer a short question first. One that
+        has just died still counts as up, and would be waited for as long as
+        a step may take.
     """
+
+    def __init__(self, ping: bool = False) -> None:
+        super().__init__()
+        self._ping = ping
 
     def prep_snapshot_based_resize_at_source(
         self, ctxt, instance, migration, snapshot_id=None
@@ -131,7 +139,7 @@ class ComputeAPI(rpcapi.ComputeAPI):
         operation: str,
         call: ty.Callable[[], ty.Any],
     ) -> ty.Any:
-        if not is_up(ctxt, host):
+        if not is_up(ctxt, host) or (self._ping and not _answers(ctxt, host)):
             # A message would wait in its queue for long_rpc_timeout.
             raise exception.HostDown(host=host, operation=operation)
         try:
@@ -224,6 +232,16 @@ def _recorded(ctxt, instance, host: str, operation: str) -> str | None:
                 return work.DONE if event.result == 'Success' else work.FAILED
             return work.RUNNING
     return None
+
+
+def _answers(ctxt, host: str) -> bool:
+    try:
+        endpoint.ComputeXcellAPI().ping(ctxt, host)
+    except exception.PeerWithoutPlugin:
+        return True
+    except messaging.MessagingException:
+        return False
+    return True
 
 
 def is_up(ctxt, host: str) -> bool:

@@ -28,7 +28,7 @@ class Services:
     def connect(cls) -> Services:
         """Return clients as the configuration says."""
         return cls(
-            compute=remote.ComputeAPI(),
+            compute=remote.ComputeAPI(ping=True),
             xcell=endpoint.ComputeXcellAPI(),
             network=dest_bindings.BindingAPI(),
             volume=cinder.API(),
