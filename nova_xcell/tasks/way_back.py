@@ -80,6 +80,8 @@ class WayBack:
 
     def _clear_destination(self, settled: bool = False) -> None:
         target = self.move.target
+        # Perhaps only the records there name it, and they go.
+        host = self.move.dest_host
         if target.instance is not None:
             self._keep_attachments_of_source()
             if self._may_have_guest():
@@ -88,7 +90,7 @@ class WayBack:
                 # Else the audit of the host does it, as in plain Nova.
                 self._drop_claim()
             self._delete_target_records()
-        self._delete_bindings()
+        self._delete_bindings(host)
 
     def _delete_target_records(self) -> None:
         target = self.move.target
@@ -173,8 +175,8 @@ class WayBack:
         if not settled:
             raise self._waits(_('host %s still prepares for it') % host)
 
-    def _delete_bindings(self) -> None:
-        source, host = self.move.source, self.move.dest_host
+    def _delete_bindings(self, host: str | None) -> None:
+        source = self.move.source
         if source.instance is None or not host:
             return
         self._activate_bindings_of_source()
