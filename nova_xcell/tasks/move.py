@@ -143,9 +143,8 @@ class Move:
                 % ', '.join(silent[uuid] for uuid in needed & silent.keys())
             )
         source = halves.pop(source_cell)
-        others = [
-            half for half in halves.values() if half.instance or half.migration
-        ]
+        # A record without the migration is not of this move.
+        others = [half for half in halves.values() if half.migration]
         if not others:
             # Nothing has reached the other cell, or nothing is left there.
             return source, Nowhere(source)

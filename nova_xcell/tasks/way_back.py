@@ -94,6 +94,10 @@ class WayBack:
 
     def _delete_target_records(self) -> None:
         target = self.move.target
+        if not target.instance.hidden:
+            raise self._waits(
+                _('its record in cell %s is not hidden') % target.cell.identity
+            )
         attachments = [
             bdm.attachment_id
             for bdm in target.instance.get_bdms()
