@@ -279,15 +279,15 @@ def tests(options: argparse.Namespace) -> int:
         suites.stestr(newest, suite)
     for environment in (newest, oldest):
         suites.stestr(environment, 'contract')
-    suites.stestr(newest, 'functional', **THREADS)
-    # The matrix of faults takes as long as all the rest.
-    suites.stestr(
-        newest,
-        'functional',
-        '--exclude-regex',
-        'test_fault_matrix.TestFault',
-        **EVENTLET,
-    )
+    for mode in (THREADS, EVENTLET):
+        # The matrix of faults takes as long as all the rest; tox has it.
+        suites.stestr(
+            newest,
+            'functional',
+            '--exclude-regex',
+            'test_fault_matrix.TestFault',
+            **mode,
+        )
     suites.stestr(
         newest,
         'host',
