@@ -16,12 +16,12 @@ from oslo_utils import timeutils
 
 from nova import exception as nova_exception
 from nova import objects
-from nova import servicegroup
 import nova.conf
 from nova.i18n import _
 
 from nova_xcell import exception
 from nova_xcell.compute import endpoint
+from nova_xcell.tasks import remote
 
 CONF = nova.conf.CONF
 LOG = logging.getLogger(__name__)
@@ -142,13 +142,7 @@ class DestHost:
             return not outcome_unknown or not self._is_up()
 
     def _is_up(self) -> bool:
-        try:
-            service = objects.Service.get_by_compute_host(
-                self.context, self.host
-            )
-        except nova_exception.ComputeHostNotFound:
-            return False
-        return servicegroup.API().service_is_up(service)
+        return remote.is_up(self.context, self.host)
 
     def _drop_on_plain_host(self) -> bool:
         """Do what the host's own calls can do without those of the plug-ins.

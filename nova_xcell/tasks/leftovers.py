@@ -17,6 +17,22 @@ LOG = logging.getLogger(__name__)
 TEMPORARY_IMAGE_NAME = '%s-resize-temp'
 
 
+def attachments_of(instance: objects.Instance) -> list[str]:
+    """Return the volume attachments that a record of a server names.
+
+    :param instance: the record
+    """
+    return _attachments(instance.get_bdms())
+
+
+def _attachments(bdms: objects.BlockDeviceMappingList) -> list[str]:
+    return [
+        bdm.attachment_id
+        for bdm in bdms
+        if bdm.is_volume and bdm.attachment_id
+    ]
+
+
 def delete_attachments(
     context, clients: services.Services, instance: objects.Instance
 ) -> None:
@@ -26,13 +42,10 @@ def delete_attachments(
     :param clients: of the services
     :param instance: the one record that the server has, in that cell
     """
-    wanted = {
-        bdm.attachment_id
-        for bdm in instance.get_bdms()
-        if bdm.is_volume and bdm.attachment_id
-    }
-    if not any(bdm.is_volume for bdm in instance.get_bdms()):
+    bdms = instance.get_bdms()
+    if not any(bdm.is_volume for bdm in bdms):
         return
+    wanted = _attachments(bdms)
     for attachment in clients.volume.attachment_get_all(
         context, instance_id=instance.uuid
     ):

@@ -252,6 +252,27 @@ class Move:
                 return 'host %s works on %s' % (host, ', '.join(running)), True
         return None, sure
 
+    def map_to(self, half: Half) -> None:
+        """Let the instance mapping point at a cell.
+
+        :param half: of that cell
+        """
+        if self.mapping.cell_mapping.uuid != half.cell.uuid:
+            self.mapping.cell_mapping = half.cell
+            self.mapping.save()
+
+    def renew_spec(self, instance: objects.Instance) -> None:
+        """Give the request spec the flavor that the server has.
+
+        :param instance: the server's record at home
+        """
+        spec = objects.RequestSpec.get_by_instance_uuid(
+            self.context, self.instance_uuid
+        )
+        if spec.flavor.flavorid != instance.flavor.flavorid:
+            spec.flavor = instance.flavor
+            spec.save()
+
     def refresh(self) -> None:
         """Read everything again."""
         self.mapping = objects.InstanceMapping.get_by_instance_uuid(

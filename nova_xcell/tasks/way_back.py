@@ -8,10 +8,12 @@ are those of the host's own revert.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+import contextlib
+
 from oslo_log import log as logging
 import oslo_messaging as messaging
 
-from nova import objects
 from nova import utils
 from nova.compute import power_state
 from nova.compute import task_states
@@ -98,11 +100,7 @@ class WayBack:
             raise self._waits(
                 _('its record in cell %s is not hidden') % target.cell.identity
             )
-        attachments = [
-            bdm.attachment_id
-            for bdm in target.instance.get_bdms()
-            if bdm.is_volume and bdm.attachment_id
-        ]
+        attachments = leftovers.attachments_of(target.instance)
         LOG.info(
             'Deleting the record in cell %s; the server is in the cell it '
             'came from.',
@@ -322,7 +320,8 @@ class WayBack:
         instance.new_flavor = None
         instance.drop_migration_context()
         instance.save()
-        self._show_at_source()
+        self.move.map_to(source)
+        self.move.renew_spec(source.instance)
 
     def _delete_images(self) -> None:
         source = self.move.source
@@ -340,46 +339,26 @@ class WayBack:
                 instance=source.instance,
             )
 
-    def _show_at_source(self) -> None:
-        mapping = self.move.mapping
-        if mapping.cell_mapping.uuid != self.move.source.cell.uuid:
-            mapping.cell_mapping = self.move.source.cell
-            mapping.save()
-        spec = objects.RequestSpec.get_by_instance_uuid(
-            self.move.context, self.move.instance_uuid
-        )
-        flavor = self.move.source.instance.flavor
-        if spec.flavor.flavorid != flavor.flavorid:
-            spec.flavor = flavor
-            spec.save()
-
     # Hosts that are not there
 
-    def _needing(self, host: str):
-        return _Needing(self, host)
+    @contextlib.contextmanager
+    def _needing(self, host: str) -> Iterator[None]:
+        """Turn a host that does not answer into a move that waits."""
+        try:
+            yield
+        except messaging.RemoteError:
+            raise
+        except (
+            exception.HostDown,
+            exception.OutcomeUnknown,
+            messaging.MessagingException,
+        ) as exc:
+            raise self._waits(
+                _('host %(host)s is needed: %(reason)s')
+                % {'host': host, 'reason': exc}
+            )
 
     def _waits(self, reason: str) -> exception.MoveWaits:
         return exception.MoveWaits(
             server=self.move.instance_uuid, reason=reason
         )
-
-
-class _Needing:
-    """Turns a host that does not answer into a move that waits."""
-
-    def __init__(self, way: WayBack, host: str) -> None:
-        self.way = way
-        self.host = host
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind, exc, traceback) -> None:
-        if isinstance(exc, (exception.HostDown, exception.OutcomeUnknown)) or (
-            isinstance(exc, messaging.MessagingException)
-            and not isinstance(exc, messaging.RemoteError)
-        ):
-            raise self.way._waits(
-                _('host %(host)s is needed: %(reason)s')
-                % {'host': self.host, 'reason': exc}
-            )

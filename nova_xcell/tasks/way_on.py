@@ -47,16 +47,11 @@ class WayOn:
         if target.instance.hidden:
             target.instance.hidden = False
             target.instance.save()
-        self._map_to_target()
+        self.move.map_to(self.move.target)
         if source.instance is not None and not source.instance.hidden:
             source.instance.hidden = True
             source.instance.save()
-        spec = objects.RequestSpec.get_by_instance_uuid(
-            self.move.context, self.move.instance_uuid
-        )
-        if spec.flavor.flavorid != target.instance.flavor.flavorid:
-            spec.flavor = target.instance.flavor
-            spec.save()
+        self.move.renew_spec(target.instance)
         LOG.info(
             'The move to host %s is finished.',
             target.instance.host,
@@ -69,17 +64,11 @@ class WayOn:
         A source host that is down does not hold it up: what it keeps of the
         server is deleted by its own periodic work when it is back.
         """
-        self._map_to_target()
+        self.move.map_to(self.move.target)
         if self.move.source.instance is not None:
             self._clean_source()
         if self.move.target.instance is not None:
             self._finish_at_target()
-
-    def _map_to_target(self) -> None:
-        mapping = self.move.mapping
-        if mapping.cell_mapping.uuid != self.move.target.cell.uuid:
-            mapping.cell_mapping = self.move.target.cell
-            mapping.save()
 
     # The source
 
@@ -94,11 +83,10 @@ class WayOn:
             self.clients.network.delete_port_binding(
                 source.context, vif['id'], self.move.source_host
             )
-        for bdm in source.instance.get_bdms():
-            if bdm.is_volume and bdm.attachment_id:
-                leftovers.delete_attachment(
-                    source.context, self.clients, bdm.attachment_id
-                )
+        for attachment in leftovers.attachments_of(source.instance):
+            leftovers.delete_attachment(
+                source.context, self.clients, attachment
+            )
         leftovers.delete_allocations(
             source.context, self.clients, source.migration
         )
