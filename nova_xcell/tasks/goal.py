@@ -12,6 +12,7 @@ import enum
 RESIZED, ERROR = 'resized', 'error'
 RESIZE_REVERTING = 'resize_reverting'
 MOVING = frozenset(('resize_prep', 'resize_migrating', 'resize_migrated'))
+TASKS = MOVING | {RESIZE_REVERTING}
 
 #: Statuses of a migration after which nothing is to come.
 ENDED = frozenset(('confirmed', 'reverted', 'error', 'cancelled', 'failed'))
@@ -79,7 +80,7 @@ def _at_source(facts: Facts) -> Goal:
     source, target = facts.source, facts.target
     if not target.exists and source.status in (None, *ENDED):
         failed = source.vm_state == ERROR and _reverts(facts)
-        if not failed and source.task_state not in (RESIZE_REVERTING, *MOVING):
+        if not failed and source.task_state not in TASKS:
             return Goal.REST
     if (
         RESIZE_REVERTING in (source.task_state, target.task_state)

@@ -229,18 +229,20 @@ def _open_moves(context) -> ty.Iterator[tuple[str, str]]:
     ):
         if migration.cross_cell_move:
             yield migration.instance_uuid, migration.uuid
-    # What is hidden, and what waits for confirm when that is over already.
-    for filters in ({'hidden': True}, {'vm_state': vm_states.RESIZED}):
+    # What is hidden, what waits for confirm or has a task of a move when the
+    # move is over already.
+    for filters in (
+        {'hidden': True},
+        {'vm_state': vm_states.RESIZED},
+        {'task_state': sorted(goal.TASKS)},
+    ):
         for instance in objects.InstanceList.get_by_filters(
             context, {'deleted': False, **filters}, expected_attrs=[]
         ):
-            moves = [
-                migration
-                for migration in objects.MigrationList.get_by_filters(
-                    context, {'instance_uuid': instance.uuid}
-                )
-                if migration.cross_cell_move
-            ]
-            if moves:
-                newest = max(moves, key=lambda migration: migration.id)
+            migrations = objects.MigrationList.get_by_filters(
+                context, {'instance_uuid': instance.uuid}
+            )
+            newest = max(migrations, key=lambda it: it.id, default=None)
+            # An older move is over: what there is, is of a later operation.
+            if newest is not None and newest.cross_cell_move:
                 yield instance.uuid, newest.uuid

@@ -14,6 +14,7 @@ import contextlib
 from oslo_log import log as logging
 import oslo_messaging as messaging
 
+from nova import exception as nova_exception
 from nova import utils
 from nova.compute import power_state
 from nova.compute import task_states
@@ -56,6 +57,7 @@ class WayBack:
         """
         if not settled:
             self._refuse_if_busy()
+        self._hold_source()
         self._clear_destination(settled)
         self._restore_source()
         self._tidy('error')
@@ -200,6 +202,35 @@ class WayBack:
 
     # The source
 
+    def _hold_source(self) -> None:
+        """Keep the host from stopping a guest that only the move powered off.
+
+        The step that failed has left the server ACTIVE and without a task:
+        the sync of power states would take it for shut down by its user.
+        """
+        instance = self.move.source.instance
+        if (
+            not self._is_touched()
+            or instance.vm_state != vm_states.ACTIVE
+            or instance.task_state is not None
+        ):
+            return
+        instance.task_state = task_states.RESIZE_MIGRATING
+        try:
+            instance.save(expected_task_state=[None])
+        except nova_exception.UnexpectedTaskStateError as exc:
+            LOG.warning(
+                'Another operation is about to begin while the move is '
+                'undone: %s',
+                exc,
+                instance=instance,
+            )
+
+    def _is_touched(self) -> bool:
+        # Set when the source begins, and gone when the move is over.
+        instance = self.move.source.instance
+        return 'old_vm_state' in instance.system_metadata
+
     def _restore_source(self, decided: bool = False) -> None:
         """Let the guest be there again if it was touched.
 
@@ -207,7 +238,7 @@ class WayBack:
         """
         source = self.move.source
         instance = source.instance
-        if not decided and 'old_vm_state' not in instance.system_metadata:
+        if not decided and not self._is_touched():
             return
         if self._is_restored():
             return
@@ -310,7 +341,7 @@ class WayBack:
             migration.status = status
             migration.save()
         instance.hidden = False
-        if instance.task_state in (*goal.MOVING, goal.RESIZE_REVERTING):
+        if instance.task_state in goal.TASKS:
             instance.task_state = None
         # A server in ERROR stays there, as in the host: with the fault, until
         # it is hard rebooted.

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base of tests with destination hosts that cannot take a server."""
+"""Base of tests with hosts that cannot take a server, or let it go."""
 
+import fixtures
+
+from nova import exception
 from nova import objects
+from nova.compute import power_state
 from nova.objects import instance_action
 
 from nova_xcell import loader
@@ -22,6 +26,24 @@ class DestHostsTest(cloud.TwoCellCloud):
         self.server = self.create_server(**kwargs)
         self.before = observe.snapshot(self, self.server['id'])
         return self.server
+
+    def fail_snapshot(self):
+        """Let the source lose Glance when the guest is powered off."""
+        driver = self.computes['host1'].manager.driver
+
+        def fail(*args, **kwargs):
+            self.assertEqual(power_state.SHUTDOWN, self.power_state())
+            raise exception.GlanceConnectionFailed(
+                server='glance', reason='it died in mid-upload'
+            )
+
+        self.useFixture(fixtures.MockPatchObject(driver, 'snapshot', fail))
+
+    def power_state(self):
+        with self.context_of('cell1') as context:
+            instance = objects.Instance.get_by_uuid(context, self.server['id'])
+        driver = self.computes['host1'].manager.driver
+        return driver.get_info(instance).state
 
     def fail_host(self, host):
         """Make a destination host fail; one way for each test class."""

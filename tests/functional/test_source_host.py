@@ -3,7 +3,6 @@
 
 import fixtures
 
-from nova import exception
 from nova import objects
 from nova.compute import power_state
 
@@ -11,23 +10,6 @@ from tests.functional import dest_hosts
 
 
 class TestSourceHost(dest_hosts.DestHostsTest):
-    def fail_snapshot(self):
-        driver = self.computes['host1'].manager.driver
-
-        def fail(*args, **kwargs):
-            self.assertEqual(power_state.SHUTDOWN, self.power_state())
-            raise exception.GlanceConnectionFailed(
-                server='glance', reason='it died in mid-upload'
-            )
-
-        self.useFixture(fixtures.MockPatchObject(driver, 'snapshot', fail))
-
-    def power_state(self):
-        with self.context_of('cell1') as context:
-            instance = objects.Instance.get_by_uuid(context, self.server['id'])
-        driver = self.computes['host1'].manager.driver
-        return driver.get_info(instance).state
-
     def test_guest_runs_again_after_a_failed_snapshot(self):
         """Plain Nova leaves it powered off, and the server ACTIVE."""
         server = self.boot()
@@ -38,6 +20,32 @@ class TestSourceHost(dest_hosts.DestHostsTest):
         self.assert_as_before()
         self.assertEqual(power_state.RUNNING, self.power_state())
         self.assert_reason_is_told('it died in mid-upload')
+
+    def test_guest_is_not_taken_for_shut_down_by_its_user(self):
+        """The sync of power states runs while the move is undone."""
+        server = self.boot()
+        self.fail_snapshot()
+        manager = self.computes['host1'].manager
+        network = manager.network_api
+        delete, skipped = network.delete_port_binding, []
+
+        def sync(_self, *args, **kwargs):
+            with self.context_of('cell1') as context:
+                instance = objects.Instance.get_by_uuid(context, server['id'])
+                manager._query_driver_power_state_and_sync(context, instance)
+                skipped.append(instance.task_state)
+            return delete(*args, **kwargs)
+
+        self.useFixture(
+            fixtures.MockPatchObject(
+                type(network), 'delete_port_binding', sync
+            )
+        )
+        self.resize(server, host='host2')
+        self.assertEqual([], self.wait_for_no_leak(server, upkeep=True))
+        self.assertTrue(skipped)
+        self.assert_as_before()
+        self.assertEqual(power_state.RUNNING, self.power_state())
 
     def test_stopped_guest_stays_stopped(self):
         server = self.boot()
