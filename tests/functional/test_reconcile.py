@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which moves the reconciler takes for its own (XC-27)."""
+
+from nova import context as nova_context
+from nova import objects
+from nova.compute import task_states
+from nova.policies import base as base_policies
+from nova.policies import servers as servers_policies
+
+from nova_xcell.tasks import goal
+from nova_xcell.tasks import reconcile
+from nova_xcell.tasks import services
+from tests.functional import dest_hosts
+
+
+class TestReconcile(dest_hosts.DestHostsTest):
+    def findings(self):
+        # Whoever drives a move has died.
+        self.stub_out(
+            'nova_xcell.tasks.lease.is_abandoned', lambda *args: True
+        )
+        return list(self.reconciler().findings())
+
+    def reconciler(self):
+        return reconcile.Reconciler(
+            nova_context.get_admin_context(), services.Services.connect()
+        )
+
+    def set_task(self, cell, task_state):
+        with self.context_of(cell) as context:
+            instance = objects.Instance.get_by_uuid(context, self.server['id'])
+            instance.task_state = task_state
+            instance.save()
+
+    def test_a_later_resize_in_the_cell_is_left_alone(self):
+        """What a server does now is not of a move that is long over."""
+        self.boot()
+        self.resize(self.server, host='host2')
+        self.confirm(self.server)
+        self.policy.set_rules(
+            {servers_policies.CROSS_CELL_RESIZE: base_policies.RULE_NOBODY},
+            overwrite=False,
+        )
+        self.assert_taken_by_other_host_of_the_cell()
+        for task_state in (None, task_states.RESIZE_REVERTING):
+            self.set_task('cell2', task_state)
+            self.assertEqual([], self.findings())
+
+    def assert_taken_by_other_host_of_the_cell(self):
+        server = self.resize(self.server, host='host3')
+        self.assertEqual('VERIFY_RESIZE', server['status'])
+        self.assertEqual(
+            [True, False],
+            [m.cross_cell_move for m in self.migrations('cell2')],
+        )
+
+    def test_a_task_that_nobody_works_on(self):
+        """All the rest of the move is gone already."""
+        self.boot()
+        self.fail_snapshot()
+        self.resize(self.server, host='host2')
+        # As in the host, the audit of the tracker drops host2's claim.
+        self.assertEqual([], self.wait_for_no_leak(self.server, upkeep=True))
+        self.assertEqual([], self.findings())
+        self.set_task('cell1', task_states.RESIZE_MIGRATING)
+        (finding,) = self.findings()
+        self.assertIs(goal.Goal.ROLL_BACK, finding.goal)
+        self.assertIsNone(self.reconciler().heal(finding))
+        self.assert_as_before()
+        self.assertEqual([], self.findings())
