@@ -3,47 +3,23 @@
 
 from __future__ import annotations
 
-from tests.multicell.kit import servers
-from tests.multicell.kit.servers import Server
+from contextlib import AbstractContextManager
+
+from tests.multicell.scenarios import ends
 from tests.multicell.scenarios.moves import confirm
 from tests.multicell.scenarios.moves import move
 from tests.multicell.scenarios.registry import Context
 from tests.multicell.scenarios.registry import expect
 from tests.multicell.scenarios.registry import scenario
-from tests.multicell.waiting import wait_until
 
 #: The source compute, about to make the snapshot; both hosts are prepared.
 SNAPSHOT = 'nova.compute.manager:ComputeManager._snapshot_for_resize'
+#: The conductor, with the guest powered off and nothing of it in cell2.
+FINISH = (
+    'nova.conductor.tasks.cross_cell_migrate:FinishResizeAtDestTask._execute'
+)
 #: Glance, with the first bytes of an image.
 UPLOAD = 'glance_store._drivers.filesystem:Store.add'
-
-
-def _comes_to_an_end(
-    context: Context, server: Server, sums: dict[str, str]
-) -> None:
-    """Wait until the move is over, one way or the other; then move for good.
-
-    The agents of Neutron may need longer than Nova waits for them.
-    """
-    status = wait_until(
-        lambda: _end(server), 'the move is over', 2 * servers.LIMIT, 1
-    )
-    context.note(status)
-    expect(server.sums(), sums, 'data')
-    server.settle()
-    if status == 'ACTIVE':
-        expect(server.host, 'host1a', 'host')
-        move(context, server)
-    confirm(server)
-
-
-def _end(server: Server) -> str | None:
-    ends = {'VERIFY_RESIZE': 'finished', 'ACTIVE': 'error'}
-    status = server.show()['status']
-    if server.show()['OS-EXT-STS:task_state'] or status not in ends:
-        return None
-    ended = server.migrations()[0]['status'] == ends[status]
-    return status if ended else None
 
 
 @scenario(needs_plugins=True)
@@ -88,7 +64,7 @@ def broker_restarts(context: Context) -> None:
         point.wait()
         with context.faults.broker_down():
             point.release()
-        _comes_to_an_end(context, server, sums)
+        ends.of_move(context, server, sums)
 
 
 @scenario(needs_plugins=True)
@@ -102,4 +78,49 @@ def database_restarts(context: Context) -> None:
         with context.faults.database_down():
             pass
         point.release()
-        _comes_to_an_end(context, server, sums)
+        ends.of_move(context, server, sums)
+
+
+@scenario(needs_plugins=True)
+def cell_database_restarts(context: Context) -> None:
+    """The database of the cell that the server goes to is away."""
+    _finish_without(context, context.faults.cell_database_down('cell2'))
+
+
+@scenario(needs_plugins=True)
+def cell_broker_restarts(context: Context) -> None:
+    """So is its broker."""
+    _finish_without(context, context.faults.cell_broker_down('cell2'))
+
+
+@scenario(needs_plugins=True)
+def libvirtd_restarts(context: Context) -> None:
+    """The hypervisor's daemon of the destination is away."""
+    _finish_without(context, context.faults.killed('libvirtd-host2a'))
+
+
+def _finish_without(context: Context, fault: AbstractContextManager) -> None:
+    """Let something be away when the guest is to start at the destination."""
+    server = context.resources.server('host1a')
+    sums = server.sums()
+    with context.faults.held_at('nova-conductor-super', FINISH) as point:
+        server.act('migrate', {'host': 'host2a'})
+        point.wait()
+        with fault:
+            point.release()
+            ends.outage(server)
+    ends.of_move(context, server, sums)
+
+
+@scenario(needs_plugins=True)
+def source_broker_restarts(context: Context) -> None:
+    """The broker of the cell that the server comes from is away."""
+    server = context.resources.server('host1a')
+    sums = server.sums()
+    with context.faults.held_at('nova-compute-host1a', SNAPSHOT) as point:
+        server.act('migrate', {'host': 'host2a'})
+        point.wait()
+        with context.faults.cell_broker_down('cell1'):
+            point.release()
+            ends.outage(server)
+    ends.of_move(context, server, sums)

@@ -37,7 +37,7 @@ class Context:
 class Scenario:
     """A scenario.
 
-    :param name: of its function, with dashes
+    :param name: in the shell
     :param run: the function; raises what is wrong
     :param needs_plugins: whether a plain host fails it
     :param core: whether it is one of the few that stand for all
@@ -55,16 +55,18 @@ SCENARIOS: dict[str, Scenario] = {}
 def scenario(
     needs_plugins: bool = False,
     core: bool = False,
+    name: str | None = None,
 ) -> Callable[[Callable[[Context], None]], Callable[[Context], None]]:
     """Make a function a scenario.
 
     :param needs_plugins: whether a plain host fails it
     :param core: whether it is one of the few that stand for all
+    :param name: its name; None for that of the function, with dashes
     """
 
     def add(function: Callable[[Context], None]):
-        name = function.__name__.replace('_', '-')
-        SCENARIOS[name] = Scenario(name, function, needs_plugins, core)
+        known = name or function.__name__.replace('_', '-')
+        SCENARIOS[known] = Scenario(known, function, needs_plugins, core)
         return function
 
     return add
