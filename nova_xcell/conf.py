@@ -24,6 +24,34 @@ service whose configuration names them::
 """,
 )
 
+
+def _step_timeout(name: str, step: str, more: str = '') -> cfg.Opt:
+    return cfg.IntOpt(
+        name,
+        min=1,
+        help="""
+Seconds to wait for the answer of %s.
+
+A step that takes longer is not undone: its host is asked what became of
+it, see ``settle_timeout``. A host that has died in the middle of it is
+noticed after ``[DEFAULT] rpc_response_timeout``.%s
+
+Possible values: a number of seconds, or nothing, which stands for
+``[DEFAULT] long_rpc_timeout``.
+
+Related options:
+
+* ``[DEFAULT] long_rpc_timeout``
+* ``[DEFAULT] rpc_response_timeout``
+"""
+        % (step, more),
+    )
+
+
+_CARRIES_DISK = (
+    ' ``timeout_per_gb`` is added for a\nroot disk that it carries.'
+)
+
 xcell_opts = [
     cfg.ListOpt(
         'features',
@@ -112,6 +140,52 @@ Possible values: 0 (ask once) or a number of seconds.
 Related options:
 
 * ``[DEFAULT] long_rpc_timeout``: how long a step may take before that
+""",
+    ),
+    _step_timeout(
+        'prep_at_dest_timeout',
+        'a destination host that claims\nresources for a cross-cell move',
+    ),
+    _step_timeout(
+        'prep_at_source_timeout',
+        'the source host, which powers\nthe guest off, uploads its root disk '
+        'and destroys it',
+        _CARRIES_DISK,
+    ),
+    _step_timeout(
+        'finish_at_dest_timeout',
+        'the destination host, which\ndownloads the root disk and starts '
+        'the guest',
+        _CARRIES_DISK,
+    ),
+    _step_timeout(
+        'confirm_at_source_timeout',
+        'the source host, which cleans\nup when a move is confirmed',
+    ),
+    _step_timeout(
+        'revert_at_dest_timeout',
+        'the destination host, which\ndestroys the guest when a move is '
+        'reverted',
+    ),
+    _step_timeout(
+        'finish_revert_at_source_timeout',
+        'the source host, which\nstarts the guest when a move is reverted',
+    ),
+    cfg.IntOpt(
+        'timeout_per_gb',
+        default=0,
+        min=0,
+        help="""
+Seconds to add, for each GiB of a root disk that goes through the image
+service, to ``prep_at_source_timeout`` and ``finish_at_dest_timeout``.
+
+Possible values: 0, or a number of seconds: what a GiB takes at the speed
+of the image service while as many servers move as may at a time.
+
+Related options:
+
+* ``prep_at_source_timeout``
+* ``finish_at_dest_timeout``
 """,
     ),
     cfg.IntOpt(

@@ -61,7 +61,9 @@ def _confirm(context, migration: objects.Migration) -> None:
     )
     if instance.hidden or instance.vm_state != vm_states.RESIZED:
         return
-    if instance.task_state is not None or not lease.take(migration):
+    if instance.task_state is not None or not lease.take(
+        migration, is_source=False
+    ):
         return
     LOG.info('Confirming a move to another cell.', instance=instance)
     try:

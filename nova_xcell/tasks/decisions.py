@@ -91,11 +91,17 @@ class RevertResizeTask(_Decision, revert_resize.RevertResizeTask):
 @contextlib.contextmanager
 def driving(context, migration: objects.Migration):
     """Keep the reconciler from taking over what runs here."""
-    contexts = {}
-    for host in filter(
-        None, (migration.source_compute, migration.dest_compute)
-    ):
-        cell = objects.HostMapping.get_by_host(context, host).cell_mapping
-        contexts[cell.uuid] = cells.targeted(context, cell)
-    with lease.held(contexts.values(), migration.uuid):
+    hosts = {
+        'source': migration.source_compute,
+        'target': migration.dest_compute,
+    }
+    contexts = {
+        half: cells.targeted(
+            context,
+            objects.HostMapping.get_by_host(context, host).cell_mapping,
+        )
+        for half, host in hosts.items()
+        if host
+    }
+    with lease.held(migration.uuid, **contexts):
         yield

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import datetime
 import threading
 import typing as ty
 
@@ -27,10 +28,16 @@ LOG = logging.getLogger(__name__)
 #: How often a move is touched within the time that it may be silent.
 BEATS = 4
 
+#: How much older the source's record is made than the target's. Of two records
+#: of one migration nova-api shows the newer one, and databases may keep whole
+#: seconds; it is the target's that says how far the move is.
+SOURCE_LAG = datetime.timedelta(seconds=1)
+
 
 @main_db_api.require_context
 @main_db_api.pick_context_manager_writer
-def _touch(context, migration_uuid: str, seen=None) -> bool:
+def _touch(context, migration_uuid: str, is_source: bool, seen=None) -> bool:
+    now = timeutils.utcnow()
     query = context.session.query(models.Migration).filter_by(
         uuid=migration_uuid
     )
@@ -38,7 +45,8 @@ def _touch(context, migration_uuid: str, seen=None) -> bool:
         query = query.filter_by(updated_at=seen)
     return bool(
         query.update(
-            {'updated_at': timeutils.utcnow()}, synchronize_session=False
+            {'updated_at': now - SOURCE_LAG if is_source else now},
+            synchronize_session=False,
         )
     )
 
@@ -53,26 +61,34 @@ def is_abandoned(migration: objects.Migration, after: float) -> bool:
     return timeutils.is_older_than(touched, after)
 
 
-def take(migration: objects.Migration) -> bool:
+def take(migration: objects.Migration, is_source: bool) -> bool:
     """Take an abandoned move over.
 
     :param migration: its record as it was read
+    :param is_source: whether that is the record of the source's cell
     :returns: False if somebody else was faster
     """
-    return _touch(migration._context, migration.uuid, migration.updated_at)
+    return _touch(
+        migration._context, migration.uuid, is_source, migration.updated_at
+    )
 
 
 @contextlib.contextmanager
-def held(contexts: ty.Iterable, migration_uuid: str) -> ty.Iterator[None]:
+def held(migration_uuid: str, source=None, target=None) -> ty.Iterator[None]:
     """Keep a move fresh while the body drives it.
 
-    :param contexts: auth contexts targeted at the cells that have, or will
-        have, a record of it
     :param migration_uuid: UUID of the migration
+    :param source: auth context targeted at the source's cell, if that has, or
+        will have, a record of it
+    :param target: the same for the target's cell
     """
     done = threading.Event()
     # A context has one database session; ours are used elsewhere meanwhile.
-    own = [copy.copy(context) for context in contexts]
+    own = [
+        (copy.copy(context), context is source)
+        for context in (source, target)
+        if context is not None
+    ]
     thread = threading.Thread(
         target=_beat,
         args=(own, migration_uuid, done),
@@ -89,9 +105,9 @@ def held(contexts: ty.Iterable, migration_uuid: str) -> ty.Iterator[None]:
 def _beat(contexts, migration_uuid: str, done: threading.Event) -> None:
     interval = CONF.xcell.abandoned_after / BEATS
     while not done.wait(interval):
-        for context in contexts:
+        for context, is_source in contexts:
             try:
-                _touch(context, migration_uuid)
+                _touch(context, migration_uuid, is_source)
             except Exception as exc:
                 LOG.warning(
                     'Migration %s could not be touched: %s',

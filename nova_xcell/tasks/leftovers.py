@@ -9,6 +9,7 @@ from nova import exception as nova_exception
 from nova import objects
 from nova.compute import utils as compute_utils
 
+from nova_xcell.tasks import image_auth
 from nova_xcell.tasks import services
 
 LOG = logging.getLogger(__name__)
@@ -102,12 +103,14 @@ def delete_images(
 ) -> None:
     """Delete the temporary images that carry the root disk of a server.
 
-    :param context: auth context with a token
+    :param context: auth context; one without a token asks as
+        :mod:`nova_xcell.tasks.image_auth` says
     :param clients: of the services
     :param instance: the server
     """
     if compute_utils.is_volume_backed_instance(context, instance):
         return
+    context = image_auth.authenticated(context)
     name = TEMPORARY_IMAGE_NAME % instance.display_name
     for image in clients.image.get_all(
         context, filters={'property-instance_uuid': instance.uuid}

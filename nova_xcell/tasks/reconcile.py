@@ -140,7 +140,10 @@ class Reconciler:
         """
         move = finding.move
         try:
-            if not all(map(lease.take, _migrations(move))):
+            if not all(
+                lease.take(half.migration, half is move.source)
+                for half in _halves(move)
+            ):
                 return None
             with driving(move):
                 move.refresh()
@@ -193,8 +196,7 @@ class Reconciler:
             # A conductor without the plug-ins may be waiting for a call.
             after += CONF.long_rpc_timeout
         if all(
-            lease.is_abandoned(migration, after)
-            for migration in _migrations(move)
+            lease.is_abandoned(half.migration, after) for half in _halves(move)
         ):
             return None
         return 'it was touched in the last %d seconds' % after
@@ -206,21 +208,16 @@ def driving(move: xcell_move.Move) -> ty.Iterator[None]:
 
     :param move: the move that the body drives
     """
-    contexts = [
-        half.context
-        for half in (move.source, move.target)
-        if half.migration is not None
-    ]
-    with lease.held(contexts, move.migration_uuid):
+    contexts = {
+        'source' if half is move.source else 'target': half.context
+        for half in _halves(move)
+    }
+    with lease.held(move.migration_uuid, **contexts):
         yield
 
 
-def _migrations(move: xcell_move.Move) -> list[objects.Migration]:
-    return [
-        half.migration
-        for half in (move.source, move.target)
-        if half.migration is not None
-    ]
+def _halves(move: xcell_move.Move) -> list[xcell_move.Half]:
+    return [half for half in (move.source, move.target) if half.migration]
 
 
 def _open_moves(context) -> ty.Iterator[tuple[str, str]]:

@@ -18,12 +18,14 @@ from oslo_utils import timeutils
 from nova import exception as nova_exception
 from nova import objects
 from nova import servicegroup
+from nova import utils
 from nova.compute import rpcapi
 import nova.conf
 
 from nova_xcell import exception
 from nova_xcell.compute import endpoint
 from nova_xcell.compute import work
+from nova_xcell.tasks import timeouts
 
 CONF = nova.conf.CONF
 LOG = logging.getLogger(__name__)
@@ -38,7 +40,8 @@ class ComputeAPI(rpcapi.ComputeAPI):
     Each call raises what the host's raises, and instead of a time-out
     :class:`~nova_xcell.exception.RemoteWorkFailed` or, if the host cannot be
     asked, :class:`~nova_xcell.exception.OutcomeUnknown`. A host that is down
-    is not called: :class:`~nova_xcell.exception.HostDown`.
+    is not called: :class:`~nova_xcell.exception.HostDown`. An object belongs
+    to one task.
 
     :param ping: whether a host has to answer a short question first. One that
         has just died still counts as up, and would be waited for as long as
@@ -48,6 +51,26 @@ class ComputeAPI(rpcapi.ComputeAPI):
     def __init__(self, ping: bool = False) -> None:
         super().__init__()
         self._ping = ping
+        self._timeout: int | None = None
+
+    @property
+    def router(self):
+        """See the host's property; its clients wait as long as a step may."""
+        router = super().router
+        if self._timeout is None:
+            return router
+        return timeouts.Router(router, self._timeout)
+
+    def prep_snapshot_based_resize_at_dest(self, ctxt, instance, *args):
+        """See the host's method.
+
+        What its time-out means is for who tries the next host to find out,
+        see :mod:`nova_xcell.tasks.dest_host`.
+        """
+        with self._waiting('prep_snapshot_based_resize_at_dest'):
+            return super().prep_snapshot_based_resize_at_dest(
+                ctxt, instance, *args
+            )
 
     def prep_snapshot_based_resize_at_source(
         self, ctxt, instance, migration, snapshot_id=None
@@ -64,6 +87,7 @@ class ComputeAPI(rpcapi.ComputeAPI):
             ).prep_snapshot_based_resize_at_source(
                 ctxt, instance, migration, snapshot_id
             ),
+            disk_gb=_carried_gb(instance, snapshot_id),
         )
 
     def finish_snapshot_based_resize_at_dest(
@@ -81,6 +105,7 @@ class ComputeAPI(rpcapi.ComputeAPI):
             ).finish_snapshot_based_resize_at_dest(
                 ctxt, instance, migration, snapshot_id, request_spec
             ),
+            disk_gb=_carried_gb(instance, snapshot_id),
         )
 
     def confirm_snapshot_based_resize_at_source(
@@ -138,12 +163,14 @@ class ComputeAPI(rpcapi.ComputeAPI):
         host: str,
         operation: str,
         call: ty.Callable[[], ty.Any],
+        disk_gb: int = 0,
     ) -> ty.Any:
         if not is_up(ctxt, host) or (self._ping and not _answers(ctxt, host)):
             # A message would wait in its queue for long_rpc_timeout.
             raise exception.HostDown(host=host, operation=operation)
         try:
-            return call()
+            with self._waiting(operation, disk_gb):
+                return call()
         except messaging.RemoteError:
             raise
         except messaging.MessagingException as exc:
@@ -166,6 +193,19 @@ class ComputeAPI(rpcapi.ComputeAPI):
         raise exception.RemoteWorkFailed(
             operation=operation, host=host, state=state
         )
+
+    def _waiting(
+        self, operation: str, disk_gb: int = 0
+    ) -> ty.ContextManager[None]:
+        """Let the host's method wait as long as an operator has said."""
+        return utils.temporary_mutation(
+            self, _timeout=timeouts.seconds(CONF, operation, disk_gb)
+        )
+
+
+def _carried_gb(instance: objects.Instance, snapshot_id: str | None) -> int:
+    # Without a snapshot the root disk is a volume, and stays where it is.
+    return instance.flavor.root_gb if snapshot_id else 0
 
 
 def outcome(

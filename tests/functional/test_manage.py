@@ -84,7 +84,7 @@ class TestManage(faulty_move.FaultyMove):
         _code, (row,) = self.run_command('audit')
         before = observe.snapshot(self, self.server['id'])
         with self.context_of('cell1') as context:
-            with lease.held([context], row['Migration']):
+            with lease.held(row['Migration'], source=context):
                 self.wait_until_touched(row)
                 code, rows = self.run_command('heal')
         self.assertEqual((0, 'left alone'), (code, rows[0]['Result']))

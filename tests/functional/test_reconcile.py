@@ -8,6 +8,7 @@ from nova.policies import base as base_policies
 from nova.policies import servers as servers_policies
 
 from nova_xcell.tasks import goal
+from nova_xcell.tasks import lease
 from nova_xcell.tasks import reconcile
 from nova_xcell.tasks import services
 from tests.functional import dest_hosts
@@ -53,6 +54,16 @@ class TestReconcile(dest_hosts.DestHostsTest):
             [True, False],
             [m.cross_cell_move for m in self.migrations('cell2')],
         )
+
+    def test_touching_does_not_change_what_is_shown(self):
+        """XC-07: nova-api shows the newer of the two records of a move."""
+        self.boot()
+        self.resize(self.server, host='host2')
+        for cell in ('cell2', 'cell1'):
+            (migration,) = self.migrations(cell)
+            self.assertTrue(lease.take(migration, cell == 'cell1'))
+        (shown,) = self.admin_api.api_get('/os-migrations').body['migrations']
+        self.assertEqual('finished', shown['status'])
 
     def test_a_task_that_nobody_works_on(self):
         """All the rest of the move is gone already."""
