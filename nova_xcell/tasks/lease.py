@@ -58,7 +58,7 @@ def is_abandoned(migration: objects.Migration, after: float) -> bool:
     :param after: seconds
     """
     touched = migration.updated_at or migration.created_at
-    return timeutils.is_older_than(touched, after)
+    return timeutils.is_older_than(touched + SOURCE_LAG, after)
 
 
 def take(migration: objects.Migration, is_source: bool) -> bool:
