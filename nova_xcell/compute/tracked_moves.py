@@ -31,19 +31,30 @@ class ComputeManager(manager.ComputeManager):
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self.xcell_work = work.Work()
+        #: UUIDs of servers that keep their task when their step fails.
+        self._xcell_keeping: set[str] = set()
 
     def prep_snapshot_based_resize_at_source(
         self, ctxt, instance, migration, snapshot_id=None
     ):
         """See the host's method; refused if the move has gone on without it.
 
+        If it fails, the server has a task until the conductor has undone the
+        move. A server without one can be used again, and the sync of power
+        states takes a guest that is off for shut down by its user.
+
         :raises: :class:`~nova_xcell.exception.WorkRefused`
         """
-        with self._xcell_step(
-            ctxt,
-            migration,
-            'prep_snapshot_based_resize_at_source',
-            lambda: self._xcell_waits_for_source(ctxt, instance, migration),
+        with (
+            self._xcell_step(
+                ctxt,
+                migration,
+                'prep_snapshot_based_resize_at_source',
+                lambda: self._xcell_waits_for_source(
+                    ctxt, instance, migration
+                ),
+            ),
+            self._xcell_keeping_task(instance),
         ):
             return super().prep_snapshot_based_resize_at_source(
                 ctxt, instance, migration, snapshot_id
@@ -102,6 +113,34 @@ class ComputeManager(manager.ComputeManager):
             return super().finish_revert_snapshot_based_resize_at_source(
                 ctxt, instance, migration
             )
+
+    @contextlib.contextmanager
+    def _xcell_keeping_task(self, instance: objects.Instance):
+        if work.DRIVEN not in instance.system_metadata:
+            # A conductor without the plug-ins would leave the task there if
+            # it does not wait for this any more.
+            yield
+            return
+        self._xcell_keeping.add(instance.uuid)
+        try:
+            yield
+        finally:
+            self._xcell_keeping.remove(instance.uuid)
+
+    def _instance_update(self, context, instance, **kwargs):
+        """See the host's method, which takes the task off when a step fails.
+
+        :param context: request context
+        :param instance: the server
+        :param kwargs: new values by field
+        """
+        if (
+            instance.uuid in self._xcell_keeping
+            and 'task_state' in kwargs
+            and kwargs['task_state'] is None
+        ):
+            del kwargs['task_state']
+        super()._instance_update(context, instance, **kwargs)
 
     def _update_instance_after_spawn(
         self, instance, vm_state=vm_states.ACTIVE

@@ -8,6 +8,7 @@ until it is certain what it did, and only that goes to the task.
 
 from __future__ import annotations
 
+import contextlib
 import time
 import typing as ty
 
@@ -76,19 +77,20 @@ class ComputeAPI(rpcapi.ComputeAPI):
         self, ctxt, instance, migration, snapshot_id=None
     ):
         """See the host's method."""
-        return self._patiently(
-            ctxt,
-            instance,
-            migration,
-            migration.source_compute,
-            'prep_snapshot_based_resize_at_source',
-            lambda: super(
-                ComputeAPI, self
-            ).prep_snapshot_based_resize_at_source(
-                ctxt, instance, migration, snapshot_id
-            ),
-            disk_gb=_carried_gb(instance, snapshot_id),
-        )
+        with _driven(instance):
+            return self._patiently(
+                ctxt,
+                instance,
+                migration,
+                migration.source_compute,
+                'prep_snapshot_based_resize_at_source',
+                lambda: super(
+                    ComputeAPI, self
+                ).prep_snapshot_based_resize_at_source(
+                    ctxt, instance, migration, snapshot_id
+                ),
+                disk_gb=_carried_gb(instance, snapshot_id),
+            )
 
     def finish_snapshot_based_resize_at_dest(
         self, ctxt, instance, migration, snapshot_id, request_spec
@@ -201,6 +203,18 @@ class ComputeAPI(rpcapi.ComputeAPI):
         return utils.temporary_mutation(
             self, _timeout=timeouts.seconds(CONF, operation, disk_gb)
         )
+
+
+@contextlib.contextmanager
+def _driven(instance: objects.Instance) -> ty.Iterator[None]:
+    """Tell a host in the request that somebody ends the move if it fails."""
+    instance.system_metadata[work.DRIVEN] = 'True'
+    instance.obj_reset_changes(['system_metadata'])
+    try:
+        yield
+    finally:
+        del instance.system_metadata[work.DRIVEN]
+        instance.obj_reset_changes(['system_metadata'])
 
 
 def _carried_gb(instance: objects.Instance, snapshot_id: str | None) -> int:

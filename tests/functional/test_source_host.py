@@ -4,6 +4,7 @@
 import fixtures
 
 from nova import objects
+from nova.compute import manager
 from nova.compute import power_state
 
 from tests.functional import dest_hosts
@@ -23,16 +24,32 @@ class TestSourceHost(dest_hosts.DestHostsTest):
 
     def test_guest_is_not_taken_for_shut_down_by_its_user(self):
         """The sync of power states runs while the move is undone."""
+        # A host with the plug-ins does that itself.
+        self.stub_out(
+            'nova_xcell.tasks.way_back.WayBack._hold_source',
+            lambda *args: None,
+        )
+        self.check_sync_while_undone()
+
+    def test_the_same_with_a_plain_host(self):
+        """It takes the task off."""
+        self.stub_out(
+            'nova_xcell.compute.manager.ComputeManager._instance_update',
+            manager.ComputeManager._instance_update,
+        )
+        self.check_sync_while_undone()
+
+    def check_sync_while_undone(self):
         server = self.boot()
         self.fail_snapshot()
-        manager = self.computes['host1'].manager
-        network = manager.network_api
+        host = self.computes['host1'].manager
+        network = host.network_api
         delete, skipped = network.delete_port_binding, []
 
         def sync(_self, *args, **kwargs):
             with self.context_of('cell1') as context:
                 instance = objects.Instance.get_by_uuid(context, server['id'])
-                manager._query_driver_power_state_and_sync(context, instance)
+                host._query_driver_power_state_and_sync(context, instance)
                 skipped.append(instance.task_state)
             return delete(*args, **kwargs)
 
