@@ -15,6 +15,7 @@ import nova.conf
 from nova.i18n import _
 
 from nova_xcell.api import refusal
+from nova_xcell.tasks import endpoint
 from nova_xcell.tasks import obstacles
 
 CONF = nova.conf.CONF
@@ -153,6 +154,32 @@ class API(api.API):
                 instance=instance,
                 exc_info=True,
             )
+
+    def _get_source_compute_service(self, context, migration):
+        """Return the service that has to be up for a confirm (XC-18).
+
+        A conductor with the plug-ins does not need the source of a move that
+        crosses cells: the server's own host stands in for one that is down.
+
+        :param context: auth context targeted at the cell of the server
+        :param migration: nova.objects.Migration to be confirmed
+        :returns: nova.objects.Service
+        """
+        source = super()._get_source_compute_service(context, migration)
+        if (
+            not migration.cross_cell_move
+            or self.servicegroup_api.service_is_up(source)
+            or not endpoint.ConductorXcellAPI().has_plugins(context)
+        ):
+            return source
+        LOG.warning(
+            'Confirming without host %s, which is down.',
+            migration.source_compute,
+            instance_uuid=migration.instance_uuid,
+        )
+        return objects.Service.get_by_compute_host(
+            context, migration.dest_compute
+        )
 
     def evacuate(
         self,

@@ -23,6 +23,10 @@ RUNNING, DONE, FAILED, REFUSED = 'running', 'done', 'failed', 'refused'
 #: the host answers with ERROR, while its guest is started again.
 KEEP_ERROR = 'xcell_keep_error'
 
+#: The same of a server whose move cannot be undone yet; its value is the
+#: vm_state that the server had. Until then it is in ERROR and has a task.
+WAITS = 'xcell_waits'
+
 #: Key of the system metadata of a server in a request, not in the database:
 #: who asks brings the move to its end, whatever becomes of the request.
 DRIVEN = 'xcell_driven'

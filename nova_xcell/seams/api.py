@@ -38,6 +38,13 @@ SEAMS: tuple[Seam, ...] = (
     ),
     Seam(
         'nova.compute.api',
+        'API._get_source_compute_service',
+        OVERRIDDEN,
+        '(context, migration)',
+        services=API,
+    ),
+    Seam(
+        'nova.compute.api',
         'API.evacuate',
         OVERRIDDEN,
         '(self, context, instance, host, on_shared_storage, '

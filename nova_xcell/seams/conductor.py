@@ -26,6 +26,22 @@ SEAMS: tuple[Seam, ...] = (
         plugin=('nova_xcell.tasks', 'cross_cell_migrate'),
         services=CONDUCTOR,
     ),
+    # What it does with a move that has failed. ConductorManager looks it up
+    # in its module; it does not name itself in super().
+    Seam(
+        'nova.conductor.manager',
+        'ComputeTaskManager',
+        REPLACED,
+        plugin=('nova_xcell.tasks', 'task_manager'),
+        services=CONDUCTOR,
+    ),
+    Seam(
+        'nova.conductor.manager',
+        'ComputeTaskManager._set_vm_state_and_notify',
+        OVERRIDDEN,
+        '(self, context, instance_uuid, method, updates, ex, request_spec)',
+        services=CONDUCTOR,
+    ),
     Seam(
         'nova.service',
         'SERVICE_MANAGERS',

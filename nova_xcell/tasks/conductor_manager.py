@@ -9,6 +9,7 @@ from nova.conductor import manager
 import nova.conf
 
 from nova_xcell.tasks import auto_confirm
+from nova_xcell.tasks import endpoint
 from nova_xcell.tasks import reconcile
 from nova_xcell.tasks import services
 
@@ -17,6 +18,10 @@ CONF = nova.conf.CONF
 
 class ConductorManager(manager.ConductorManager):
     """The host's manager; named to it through ``nova.service``."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.additional_endpoints.append(endpoint.XcellEndpoint())
 
     @periodic_task.periodic_task(spacing=CONF.xcell.reconcile_interval)
     def xcell_reconcile(self, context):

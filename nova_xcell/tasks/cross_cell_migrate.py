@@ -20,6 +20,7 @@ from nova.conductor.tasks import cross_cell_migrate
 from nova.i18n import _
 
 from nova_xcell import exception
+from nova_xcell.compute import work
 from nova_xcell.tasks import attempts
 from nova_xcell.tasks import decisions
 from nova_xcell.tasks import dest_allocation
@@ -92,19 +93,25 @@ class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
                 instance=self.instance,
                 exc_info=not isinstance(exc, exception.MoveWaits),
             )
-            self._show_error()
+            self._show_waiting()
             return False
         return wanted is goal.Goal.VERIFY
 
-    def _show_error(self) -> None:
-        """Do not show a server as it was whose guest is gone."""
+    def _show_waiting(self) -> None:
+        """Do not show a server as it was whose guest may be anywhere.
+
+        It keeps a task, so that a user who hard reboots it does not start a
+        second guest; see :mod:`nova_xcell.tasks.task_manager`.
+        """
         instance = objects.Instance.get_by_uuid(
             self.context,
             self.instance.uuid,
             expected_attrs=['system_metadata'],
         )
         if 'old_vm_state' in instance.system_metadata:
+            instance.system_metadata[work.WAITS] = instance.vm_state
             instance.vm_state = vm_states.ERROR
+            instance.task_state = task_states.RESIZE_MIGRATED
             instance.save()
 
     def rollback(self, ex):

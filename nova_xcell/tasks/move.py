@@ -216,14 +216,14 @@ class Move:
         )
 
     def _spec_is_current(self) -> bool:
+        instance = self.home.instance
+        if instance is None:
+            # Deleted; so may be its request spec.
+            return True
         spec = objects.RequestSpec.get_by_instance_uuid(
             self.context, self.instance_uuid
         )
-        instance = self.home.instance
-        return (
-            instance is None
-            or spec.flavor.flavorid == instance.flavor.flavorid
-        )
+        return spec.flavor.flavorid == instance.flavor.flavorid
 
     def busy(self, clients: services.Services) -> tuple[str | None, bool]:
         """Ask the hosts whether they work on it.

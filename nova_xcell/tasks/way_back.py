@@ -15,6 +15,7 @@ from oslo_log import log as logging
 import oslo_messaging as messaging
 
 from nova import exception as nova_exception
+from nova import objects
 from nova import utils
 from nova.compute import power_state
 from nova.compute import task_states
@@ -23,6 +24,7 @@ from nova.i18n import _
 
 from nova_xcell import exception
 from nova_xcell.compute import work
+from nova_xcell.tasks import dest_bindings
 from nova_xcell.tasks import goal
 from nova_xcell.tasks import leftovers
 from nova_xcell.tasks import move as xcell_move
@@ -33,6 +35,9 @@ LOG = logging.getLogger(__name__)
 #: Task states of the target's record from when its host may have a guest. The
 #: host sets the first before it does anything.
 _FINISHING = (task_states.RESIZE_FINISH, task_states.RESIZE_REVERTING)
+
+#: Status of a port of Neutron that works.
+_WIRED = 'ACTIVE'
 
 
 class WayBack:
@@ -57,6 +62,8 @@ class WayBack:
         """
         if not settled:
             self._refuse_if_busy()
+        if self._is_deleted():
+            return self._forget()
         self._hold_source()
         self._clear_destination(settled)
         self._restore_source()
@@ -71,9 +78,40 @@ class WayBack:
             there for it and is not
         """
         self._refuse_if_busy()
+        if self._is_deleted():
+            return self._forget()
         self._clear_destination()
         self._restore_source(decided=True)
         self._tidy('reverted')
+
+    def _is_deleted(self) -> bool:
+        """Tell whether the server was deleted while the move had to wait."""
+        return self.move.source.instance is None
+
+    def _forget(self) -> None:
+        """Drop what the move of a deleted server still holds."""
+        source, target = self.move.source, self.move.target
+        if target.instance is not None:
+            self._delete_images(target.instance)
+            self._delete_free_bindings(target.instance)
+            self._clear_destination()
+        leftovers.delete_allocations(
+            source.context, self.clients, source.migration
+        )
+        source.migration.status = 'error'
+        source.migration.save()
+
+    def _delete_free_bindings(self, instance: objects.Instance) -> None:
+        """Delete the bindings of ports that the server had and nobody has."""
+        context, network = self.move.source.context, self.clients.network
+        for vif in instance.get_network_info():
+            try:
+                port = network.show_port(context, vif['id'])['port']
+            except nova_exception.PortNotFound:
+                continue
+            if port['device_id'] in ('', instance.uuid):
+                for host in (self.move.source_host, self.move.dest_host):
+                    network.delete_port_binding(context, vif['id'], host)
 
     def _refuse_if_busy(self) -> None:
         reason, _sure = self.move.busy(self.clients)
@@ -209,6 +247,10 @@ class WayBack:
         the sync of power states would take it for shut down by its user.
         """
         instance = self.move.source.instance
+        if work.WAITS in instance.system_metadata:
+            # Nothing but the wait has put it into ERROR.
+            instance.vm_state = instance.system_metadata.pop(work.WAITS)
+            instance.save()
         if (
             not self._is_touched()
             or instance.vm_state != vm_states.ACTIVE
@@ -245,9 +287,10 @@ class WayBack:
         state = self._power_state()
         if state is None:
             self._finish_revert_at_source(decided)
-        elif (
-            instance.system_metadata.get('old_vm_state') == vm_states.ACTIVE
-            and state != power_state.RUNNING
+        elif instance.system_metadata.get(
+            'old_vm_state'
+        ) == vm_states.ACTIVE and (
+            state != power_state.RUNNING or self._is_cut_off()
         ):
             self._power_on()
 
@@ -305,6 +348,22 @@ class WayBack:
                 )
         source.refresh()
 
+    def _is_cut_off(self) -> bool:
+        """Tell whether the guest runs without its network.
+
+        A nova-compute that starts while the move is undone starts the guest
+        as well, and the agent of Neutron 29 does not wire its ports then.
+        """
+        source = self.move.source
+        for vif in source.instance.get_network_info():
+            if dest_bindings.is_wired_by_agent(vif):
+                port = self.clients.network.show_port(
+                    source.context, vif['id']
+                )['port']
+                if port['admin_state_up'] and port['status'] != _WIRED:
+                    return True
+        return False
+
     def _power_on(self) -> None:
         source, host = self.move.source, self.move.source_host
         with self._needing(host):
@@ -336,7 +395,7 @@ class WayBack:
             source.context, self.clients, instance, migration
         )
         leftovers.delete_attachments(source.context, self.clients, instance)
-        self._delete_images()
+        self._delete_images(instance)
         if migration.status != status:
             migration.status = status
             migration.save()
@@ -345,7 +404,7 @@ class WayBack:
             instance.task_state = None
         # A server in ERROR stays there, as in the host: with the fault, until
         # it is hard rebooted.
-        for key in ('old_vm_state', work.KEEP_ERROR):
+        for key in ('old_vm_state', work.KEEP_ERROR, work.WAITS):
             instance.system_metadata.pop(key, None)
         instance.old_flavor = None
         instance.new_flavor = None
@@ -354,20 +413,17 @@ class WayBack:
         self.move.map_to(source)
         self.move.renew_spec(source.instance)
 
-    def _delete_images(self) -> None:
-        source = self.move.source
+    def _delete_images(self, instance: objects.Instance) -> None:
         try:
-            leftovers.delete_images(
-                source.context, self.clients, source.instance
-            )
+            leftovers.delete_images(instance._context, self.clients, instance)
         except Exception as exc:
             # It costs space, not the server.
             LOG.warning(
                 'Images that the move may have left could not be looked for '
                 '(%s): delete those named %s.',
                 exc,
-                leftovers.TEMPORARY_IMAGE_NAME % source.instance.display_name,
-                instance=source.instance,
+                leftovers.TEMPORARY_IMAGE_NAME % instance.display_name,
+                instance=instance,
             )
 
     # Hosts that are not there

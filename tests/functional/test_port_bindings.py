@@ -3,10 +3,12 @@
 
 import fixtures
 
+from nova import exception
+
 from tests.embedded import cloud
 
 
-class TestPortBindings(cloud.TwoCellCloud):
+class _BoundPorts(cloud.TwoCellCloud):
     def boot(self, driver):
         """Boot a server whose port a mechanism driver has bound."""
         create_port = self.neutron.create_port
@@ -24,6 +26,8 @@ class TestPortBindings(cloud.TwoCellCloud):
         ):
             return self.create_server()
 
+
+class TestPortBindings(_BoundPorts):
     def targets(self, server):
         """Return what each binding names as the target of a move, by host."""
         return {
@@ -53,3 +57,47 @@ class TestPortBindings(cloud.TwoCellCloud):
         self.assertIsNone(self.targets(server)['host2'])
         server = self.confirm(server)
         self.assertEqual({'host2': None}, self.targets(server))
+
+
+class TestRestartedSource(_BoundPorts):
+    """A nova-compute that dies with a guest off starts it when it is back.
+
+    Neutron does not wire the port then: it still has a binding of the other
+    host.
+    """
+
+    def fail_move(self, driver, wired):
+        """Return how often the guest is started for its port."""
+        server = self.boot(driver)
+        (port,) = self.ports[server['id']]
+        host = self.computes['host1'].manager
+        starts = []
+
+        def restart(context, instance, *args, **kwargs):
+            host.driver.power_on(context, instance, None)
+            if not wired:
+                self.neutron._ports[port]['status'] = 'DOWN'
+            raise exception.NovaException('it was restarted')
+
+        def power_on(_self, ctxt, instance):
+            starts.append(instance.uuid)
+
+        self.useFixture(
+            fixtures.MockPatchObject(host.driver, 'snapshot', restart)
+        )
+        self.useFixture(
+            fixtures.MockPatchObject(type(host), 'xcell_power_on', power_on)
+        )
+        server = self.resize(server, host='host2')
+        self.assertEqual('ACTIVE', server['status'])
+        self.assertEqual([], self.wait_for_no_leak(server, upkeep=True))
+        return len(starts)
+
+    def test_guest_is_started_for_its_port(self):
+        self.assertEqual(1, self.fail_move('openvswitch', wired=False))
+
+    def test_guest_that_is_there_is_left_alone(self):
+        self.assertEqual(0, self.fail_move('openvswitch', wired=True))
+
+    def test_other_drivers_wire_it(self):
+        self.assertEqual(0, self.fail_move('ovn', wired=False))
