@@ -2,8 +2,8 @@
 """What this host does for moves right now: pure, no host imports.
 
 A conductor that got no answer asks here whether its request is still being
-worked on, and how it ended. A request that has not come yet is refused from
-then on, so that the answer stays true.
+worked on, and how it ended. A request that has not come yet is refused when it
+comes, so that the answer stays true.
 """
 
 import collections
@@ -55,6 +55,8 @@ class Work:
         """
         with self._mutex:
             if self._states.get(key) == REFUSED:
+                # Whoever asks once more, does wait for it.
+                del self._states[key]
                 raise exception.WorkRefused(operation=key[2], migration=key[0])
             self._set(key, RUNNING)
         end = FAILED

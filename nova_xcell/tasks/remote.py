@@ -172,7 +172,7 @@ class ComputeAPI(rpcapi.ComputeAPI):
             raise exception.HostDown(host=host, operation=operation)
         try:
             with self._waiting(operation, disk_gb):
-                return call()
+                return _once_more_if_refused(call)
         except messaging.RemoteError:
             raise
         except messaging.MessagingException as exc:
@@ -203,6 +203,20 @@ class ComputeAPI(rpcapi.ComputeAPI):
         return utils.temporary_mutation(
             self, _timeout=timeouts.seconds(CONF, operation, disk_gb)
         )
+
+
+def _once_more_if_refused(call: ty.Callable[[], ty.Any]) -> ty.Any:
+    """Call a host; once more if it refuses, as it does what came too late.
+
+    If the request that was given up never came, the host takes the next one
+    for it; see :mod:`nova_xcell.compute.work`.
+    """
+    try:
+        return call()
+    except messaging.RemoteError as exc:
+        if exc.exc_type != exception.WorkRefused.__name__:
+            raise
+    return call()
 
 
 @contextlib.contextmanager

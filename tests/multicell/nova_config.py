@@ -139,6 +139,8 @@ def _compute(layout: Layout, host: lay.Host) -> ini.Config:
             'compute_driver': 'libvirt.LibvirtDriver',
             # One path on every host, see Layout.compute_state.
             'state_path': layout.compute_state,
+            # What a host deletes later by itself is to be gone soon.
+            'instance_delete_interval': 20,
         },
         'oslo_concurrency': {'lock_path': layout.compute_state / 'lock'},
         'libvirt': {

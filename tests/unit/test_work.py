@@ -31,7 +31,15 @@ class TestWork(unittest.TestCase):
         with self.assertRaises(exception.WorkRefused):
             with self.work.doing(*KEY):
                 self.fail('it was done all the same')
-        self.assertEqual(work.REFUSED, self.work.settle(*KEY))
+
+    def test_who_asks_again_is_not_refused(self):
+        self.work.settle(*KEY)
+        with self.assertRaises(exception.WorkRefused):
+            with self.work.doing(*KEY):
+                self.fail('it was done all the same')
+        with self.work.doing(*KEY):
+            pass
+        self.assertEqual(work.DONE, self.work.settle(*KEY))
 
     def test_another_request_is_another_matter(self):
         self.work.settle(*KEY)
