@@ -25,8 +25,8 @@ from nova_xcell.tasks import records
 LOG = logging.getLogger(__name__)
 
 #: What the host has loaded on the copy when it has made one. Not the migration
-#: context: there is none yet, and the destination, which gets this object, would
-#: believe that when it drops its claim, and when it applies it.
+#: context: there is none yet, and the destination, which gets this object,
+#: would believe that when it drops its claim, and when it applies it.
 LOADED = (
     'device_metadata',
     'ec2_ids',

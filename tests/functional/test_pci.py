@@ -111,5 +111,11 @@ class TestSriovPort(_DevicesTest):
         self.boot_with_port()
         self.fail_spawn('host2')
         self.migrate(status='ERROR')
-        self.assertEqual(self.before, self.check_at('host1', 'cell1'))
-        self.assertEqual({'host1'}, self.bindings())
+
+        def check():
+            self.assertEqual(['cell1'], list(self.records()))
+            self.assertEqual({'host1'}, self.bindings())
+            self.assertEqual(self.before, self.check_at('host1', 'cell1'))
+
+        # The server shows its error before the move has been undone.
+        self._wait_for_assert(check, max_retries=100, sleep=0.1)
