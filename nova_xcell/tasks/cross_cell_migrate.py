@@ -25,6 +25,7 @@ from nova_xcell.tasks import attempts
 from nova_xcell.tasks import decisions
 from nova_xcell.tasks import dest_allocation
 from nova_xcell.tasks import dest_bindings
+from nova_xcell.tasks import dest_devices
 from nova_xcell.tasks import dest_host
 from nova_xcell.tasks import goal
 from nova_xcell.tasks import history
@@ -184,7 +185,11 @@ class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
             )
             try:
                 dest.choose()
-                return super()._prep_resize_at_dest(target_cell_migration)
+                migration = super()._prep_resize_at_dest(target_cell_migration)
+                dest_devices.complete_contexts(
+                    self.instance, self._target_cell_instance
+                )
+                return migration
             except Exception as exc:
                 if 'PrepResizeAtDestTask' in self._completed_tasks:
                     # The host was fine; what failed came after.

@@ -24,7 +24,9 @@ from nova_xcell.tasks import records
 
 LOG = logging.getLogger(__name__)
 
-#: What the host has loaded on the copy when it has made one.
+#: What the host has loaded on the copy when it has made one. Not the migration
+#: context: there is none yet, and the destination, which gets this object,
+#: would believe that when it drops its claim, and when it applies it.
 LOADED = (
     'device_metadata',
     'ec2_ids',
@@ -32,7 +34,6 @@ LOADED = (
     'info_cache',
     'keypairs',
     'metadata',
-    'migration_context',
     'numa_topology',
     'pci_requests',
     'resources',
