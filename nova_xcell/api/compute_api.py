@@ -229,8 +229,7 @@ class API(api.API):
         by_cell = collections.defaultdict(list)
         for migration in super().get_migrations(context, filters):
             # The host lists cell by cell, each with a context of its own.
-            cell_context = migration._context
-            by_cell[cell_context.cell_uuid].append(migration)
+            by_cell[migration._context.cell_uuid].append(migration)
         found = {}
         for migrations in by_cell.values():
             stale = hidden.servers(
@@ -242,43 +241,3 @@ class API(api.API):
                     # For a moment neither record is hidden.
                     found.setdefault(migration.uuid, migration)
         return objects.MigrationList(objects=list(found.values()))
-
-    def get_all(
-        self,
-        context,
-        search_opts=None,
-        limit=None,
-        marker=None,
-        expected_attrs=None,
-        sort_keys=None,
-        sort_dirs=None,
-        cell_down_support=False,
-        all_tenants=False,
-    ):
-        """Return servers, but no hidden records (XC-07).
-
-        An administrator may filter by any column in older microversions.
-
-        :param context: auth context of the request
-        :param search_opts: which of them
-        :param limit: see the host's method
-        :param marker: see the host's method
-        :param expected_attrs: see the host's method
-        :param sort_keys: see the host's method
-        :param sort_dirs: see the host's method
-        :param cell_down_support: see the host's method
-        :param all_tenants: see the host's method
-        """
-        search_opts = dict(search_opts or {})
-        search_opts.pop('hidden', None)
-        return super().get_all(
-            context,
-            search_opts=search_opts,
-            limit=limit,
-            marker=marker,
-            expected_attrs=expected_attrs,
-            sort_keys=sort_keys,
-            sort_dirs=sort_dirs,
-            cell_down_support=cell_down_support,
-            all_tenants=all_tenants,
-        )

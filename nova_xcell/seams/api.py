@@ -66,15 +66,6 @@ SEAMS: tuple[Seam, ...] = (
         '(self, context, filters)',
         services=API,
     ),
-    Seam(
-        'nova.compute.api',
-        'API.get_all',
-        OVERRIDDEN,
-        '(self, context, search_opts=None, limit=None, marker=None, '
-        'expected_attrs=None, sort_keys=None, sort_dirs=None, '
-        'cell_down_support=False, all_tenants=False)',
-        services=API,
-    ),
     # It names itself in super(), once, in what ours does not call.
     Seam(
         'nova.compute.migration_list',
