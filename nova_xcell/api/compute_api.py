@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextvars
 import dataclasses
 
@@ -17,6 +18,7 @@ from nova.i18n import _
 from nova_xcell.api import refusal
 from nova_xcell.tasks import endpoint
 from nova_xcell.tasks import obstacles
+from nova_xcell.views import hidden
 
 CONF = nova.conf.CONF
 LOG = logging.getLogger(__name__)
@@ -241,3 +243,28 @@ class API(api.API):
         super()._populate_instance_names(instance, num_instances, index)
         if _has_files.get():
             instance.system_metadata[obstacles.HAS_PERSONALITY] = 'True'
+
+    def get_migrations(self, context, filters):
+        """Return the migrations of all cells, each of them once (XC-07).
+
+        See the host's method. Newer microversions come through
+        :mod:`nova_xcell.views.migration_list`.
+
+        :param context: auth context of the request
+        :param filters: which of them
+        """
+        by_cell = collections.defaultdict(list)
+        for migration in super().get_migrations(context, filters):
+            # The host lists cell by cell, each with a context of its own.
+            by_cell[migration._context.cell_uuid].append(migration)
+        found = {}
+        for migrations in by_cell.values():
+            stale = hidden.servers(
+                migrations[0]._context,
+                {migration.instance_uuid for migration in migrations},
+            )
+            for migration in migrations:
+                if migration.instance_uuid not in stale:
+                    # For a moment neither record is hidden.
+                    found.setdefault(migration.uuid, migration)
+        return objects.MigrationList(objects=list(found.values()))

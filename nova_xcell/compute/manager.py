@@ -36,6 +36,23 @@ class ComputeManager(tracked_moves.ComputeManager):
         self.xcell_preparations = preparations.Preparations()
         self.additional_endpoints.append(endpoint.XcellEndpoint(self))
 
+    def _init_instance(self, context, instance):
+        """Look after a server of this host when nova-compute starts.
+
+        The hidden record of a server is none: the server lives in another
+        cell, or is not here yet. Its ports are not to be plugged here.
+
+        :param context: auth context of the service
+        :param instance: the server's record in this cell
+        """
+        if instance.hidden:
+            LOG.info(
+                'Leaving the hidden record of a server in another cell alone.',
+                instance=instance,
+            )
+            return
+        super()._init_instance(context, instance)
+
     @messaging.expected_exceptions(nova_exception.MigrationPreCheckError)
     def prep_snapshot_based_resize_at_dest(
         self, ctxt, instance, flavor, nodename, migration, limits

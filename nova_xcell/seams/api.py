@@ -65,6 +65,88 @@ SEAMS: tuple[Seam, ...] = (
         '(self, instance, num_instances, index)',
         services=API,
     ),
+    # What is listed and counted while a server has records in two cells.
+    Seam(
+        'nova.compute.api',
+        'API.get_migrations',
+        OVERRIDDEN,
+        '(self, context, filters)',
+        services=API,
+    ),
+    # It names itself in super(), once, in what ours does not call.
+    Seam(
+        'nova.compute.migration_list',
+        'MigrationLister',
+        REPLACED,
+        plugin=('nova_xcell.views', 'migration_lister'),
+        services=API,
+    ),
+    Seam(
+        'nova.compute.migration_list',
+        'MigrationLister.__init__',
+        OVERRIDDEN,
+        '(self, sort_keys, sort_dirs)',
+        services=API,
+    ),
+    Seam(
+        'nova.compute.migration_list',
+        'MigrationLister.get_by_filters',
+        OVERRIDDEN,
+        '(self, ctx, filters, limit, marker, **kwargs)',
+        services=API,
+    ),
+    Seam(
+        'nova.compute.migration_list',
+        'MigrationLister.get_marker_record',
+        OVERRIDDEN,
+        '(self, ctx, marker)',
+        services=API,
+    ),
+    Seam(
+        'nova.compute.migration_list',
+        'MigrationSortContext.__init__',
+        CALLED,
+        '(self, sort_keys, sort_dirs)',
+        services=API,
+    ),
+    Seam(
+        'nova.compute.multi_cell_list',
+        'CrossCellLister.__init__',
+        CALLED,
+        '(self, sort_ctx, cells=None, batch_size=None)',
+        services=API,
+    ),
+    Seam(
+        'nova.db.main.api',
+        'migration_get_by_uuid',
+        CALLED,
+        '(context, migration_uuid)',
+        services=API,
+    ),
+    Seam(
+        'nova.compute.api',
+        'HostAPI',
+        REPLACED,
+        plugin=('nova_xcell.views', 'host_api'),
+        services=API,
+    ),
+    Seam(
+        'nova.compute.api',
+        'HostAPI.instance_get_all_by_host',
+        OVERRIDDEN,
+        '(self, context, host_name)',
+        services=API,
+    ),
+    # There is no class to exchange: it is a registered object of the host's.
+    Seam(
+        'nova.objects.instance',
+        'InstanceList.get_active_by_window_joined',
+        REPLACED,
+        '(context, begin, end=None, project_id=None, host=None, '
+        'expected_attrs=None, use_slave=False, limit=None, marker=None)',
+        plugin=('nova_xcell.views', 'usage'),
+        services=API + COMPUTE,
+    ),
     # Our policy rules are registered with the host's.
     Seam(
         'nova.policies',

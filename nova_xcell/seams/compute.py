@@ -63,6 +63,30 @@ SEAMS: tuple[Seam, ...] = (
         '(self, instance, vm_state=%r)' % 'active',
         services=COMPUTE,
     ),
+    # The hidden record of a server is left alone, and not counted.
+    Seam(
+        'nova.compute.manager',
+        'ComputeManager._init_instance',
+        OVERRIDDEN,
+        '(self, context, instance)',
+        services=COMPUTE,
+    ),
+    # ResourceTracker finds the class through the module's name in its own
+    # namespace. It names itself in super(), as the tasks of the conductor do.
+    Seam(
+        'nova.compute.resource_tracker',
+        'compute_stats',
+        REPLACED,
+        plugin=('nova_xcell.views', 'stats'),
+        services=COMPUTE,
+    ),
+    Seam(
+        'nova.compute.stats',
+        'Stats.update_stats_for_instance',
+        OVERRIDDEN,
+        '(self, instance, is_removed=False)',
+        services=COMPUTE,
+    ),
     Seam(
         'nova.compute.manager',
         'ComputeManager._power_on',

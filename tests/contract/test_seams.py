@@ -10,6 +10,8 @@ import unittest
 import nova.tests.functional  # noqa: F401  isort: skip
 
 from nova.compute import api as host_api
+from nova.compute import migration_list as host_list
+from nova.compute import stats as host_stats
 from nova.conductor import manager as host_conductor
 from nova.conductor.tasks import cross_cell_migrate as host_tasks
 from nova.conductor.tasks import migrate
@@ -25,6 +27,9 @@ from nova_xcell.tasks import cross_cell_migrate
 from nova_xcell.tasks import instance_copy
 from nova_xcell.tasks import old_peers
 from nova_xcell.tasks import swap
+from nova_xcell.views import host_api as our_host_api
+from nova_xcell.views import migration_list
+from nova_xcell.views import stats
 from nova_xcell.virt import libvirt_driver
 from nova_xcell.weighers import cross_cell
 
@@ -99,6 +104,9 @@ class TestOverrides(unittest.TestCase):
             (manager.ComputeManager, host_manager.ComputeManager),
             (swap.RevertResizeTask, host_tasks.RevertResizeTask),
             (compute_api.API, host_api.API),
+            (our_host_api.HostAPI, host_api.HostAPI),
+            (migration_list.MigrationLister, host_list.MigrationLister),
+            (stats.Stats, host_stats.Stats),
         ):
             for name in self.overridden(ours, host):
                 with self.subTest(name):
