@@ -14,6 +14,9 @@ RESIZE_REVERTING = 'resize_reverting'
 MOVING = frozenset(('resize_prep', 'resize_migrating', 'resize_migrated'))
 TASKS = MOVING | {RESIZE_REVERTING}
 
+#: The names, in the compute API, of what begins a move.
+BEGINNINGS = frozenset(('migrate', 'resize'))
+
 #: Statuses of a migration after which nothing is to come.
 ENDED = frozenset(('confirmed', 'reverted', 'error', 'cancelled', 'failed'))
 
@@ -56,7 +59,7 @@ class Facts:
     :ivar source: the cell that the server came from
     :ivar target: the cell that it goes to
     :ivar decision: the last thing a user has asked of the server, by its name
-        in the compute API, if that is ``confirmResize`` or ``revertResize``
+        in the compute API
     :ivar spec_is_current: whether the request spec has the flavor that the
         server has at home
     """
@@ -82,10 +85,12 @@ def _at_source(facts: Facts) -> Goal:
         failed = source.vm_state == ERROR and _reverts(facts)
         if not failed and source.task_state not in TASKS:
             return Goal.REST
-    if (
+    if _reverts(facts):
+        return Goal.REVERT
+    # A move that has failed is undone by the same steps.
+    if facts.decision not in BEGINNINGS and (
         RESIZE_REVERTING in (source.task_state, target.task_state)
         or source.status == 'reverting'
-        or _reverts(facts)
     ):
         return Goal.REVERT
     if target.vm_state == RESIZED and target.status == 'finished':

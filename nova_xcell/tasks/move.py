@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+import contextlib
+
 from oslo_log import log as logging
 import oslo_messaging as messaging
 
 from nova import exception as nova_exception
 from nova import objects
-from nova.compute import instance_actions
+from nova.i18n import _
 
 from nova_xcell import exception
 from nova_xcell.tasks import cells
@@ -30,8 +33,6 @@ FIELDS = (
     'resources',
     'system_metadata',
 )
-
-_DECISIONS = (instance_actions.CONFIRM_RESIZE, instance_actions.REVERT_RESIZE)
 
 
 class Half:
@@ -123,7 +124,7 @@ class Move:
         halves, silent = self._read_cells()
         known = [half for half in halves.values() if half.migration]
         if not known:
-            raise self._waits(
+            raise self.waits(
                 'no cell that answers has migration %s' % self.migration_uuid
             )
         source_cell = self._cell_of(known[0].migration.source_compute)
@@ -138,7 +139,7 @@ class Move:
             *map(self._cell_of, dests),
         }
         if needed & silent.keys():
-            raise self._waits(
+            raise self.waits(
                 'no answer from the database of cell %s'
                 % ', '.join(silent[uuid] for uuid in needed & silent.keys())
             )
@@ -149,7 +150,7 @@ class Move:
             # Nothing has reached the other cell, or nothing is left there.
             return source, Nowhere(source)
         if len(others) > 1:
-            raise self._waits(
+            raise self.waits(
                 'more than two cells have records of it: %s'
                 % ', '.join(half.cell.identity for half in others)
             )
@@ -173,8 +174,33 @@ class Move:
             self.context, host
         ).cell_mapping.uuid
 
-    def _waits(self, reason: str) -> exception.MoveWaits:
+    def waits(self, reason: str) -> exception.MoveWaits:
+        """Return the error of a move that cannot go on now.
+
+        :param reason: why
+        """
         return exception.MoveWaits(server=self.instance_uuid, reason=reason)
+
+    @contextlib.contextmanager
+    def needing(self, host: str) -> Iterator[None]:
+        """Turn a host that does not answer into a move that waits.
+
+        :param host: name of the host that the body calls
+        :raises: :class:`~nova_xcell.exception.MoveWaits`
+        """
+        try:
+            yield
+        except messaging.RemoteError:
+            raise
+        except (
+            exception.HostDown,
+            exception.OutcomeUnknown,
+            messaging.MessagingException,
+        ) as exc:
+            raise self.waits(
+                _('host %(host)s is needed: %(reason)s')
+                % {'host': host, 'reason': exc}
+            )
 
     @property
     def home(self) -> Half:
@@ -204,13 +230,12 @@ class Move:
 
     def goal(self) -> goal.Goal:
         """Decide where it has to go."""
-        action = self.home.last_action()
         return goal.choose(
             goal.Facts(
                 at_target=self.at_target,
                 source=self.source.facts(),
                 target=self.target.facts(),
-                decision=action if action in _DECISIONS else None,
+                decision=self.home.last_action(),
                 spec_is_current=self._spec_is_current(),
             )
         )

@@ -8,36 +8,29 @@ are those of the host's own revert.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-import contextlib
-
 from oslo_log import log as logging
 import oslo_messaging as messaging
 
 from nova import exception as nova_exception
 from nova import objects
 from nova import utils
-from nova.compute import power_state
 from nova.compute import task_states
 from nova.compute import vm_states
 from nova.i18n import _
 
 from nova_xcell import exception
 from nova_xcell.compute import work
-from nova_xcell.tasks import dest_bindings
 from nova_xcell.tasks import goal
 from nova_xcell.tasks import leftovers
 from nova_xcell.tasks import move as xcell_move
 from nova_xcell.tasks import services
+from nova_xcell.tasks import source_guest
 
 LOG = logging.getLogger(__name__)
 
 #: Task states of the target's record from when its host may have a guest. The
 #: host sets the first before it does anything.
 _FINISHING = (task_states.RESIZE_FINISH, task_states.RESIZE_REVERTING)
-
-#: Status of a port of Neutron that works.
-_WIRED = 'ACTIVE'
 
 
 class WayBack:
@@ -52,6 +45,7 @@ class WayBack:
     ) -> None:
         self.move = move
         self.clients = clients
+        self.guest = source_guest.SourceGuest(move, clients)
 
     def roll_back(self, settled: bool = False) -> None:
         """Undo a move that has not got to its end.
@@ -64,9 +58,9 @@ class WayBack:
             self._refuse_if_busy()
         if self._is_deleted():
             return self._forget()
-        self._hold_source()
+        self.guest.hold()
         self._clear_destination(settled)
-        self._restore_source()
+        self.guest.restore()
         self._tidy('error')
 
     def revert(self) -> None:
@@ -81,7 +75,7 @@ class WayBack:
         if self._is_deleted():
             return self._forget()
         self._clear_destination()
-        self._restore_source(decided=True)
+        self.guest.restore(decided=True)
         self._tidy('reverted')
 
     def _is_deleted(self) -> bool:
@@ -116,7 +110,7 @@ class WayBack:
     def _refuse_if_busy(self) -> None:
         reason, _sure = self.move.busy(self.clients)
         if reason:
-            raise self._waits(reason)
+            raise self.move.waits(reason)
 
     # The destination
 
@@ -137,7 +131,7 @@ class WayBack:
     def _delete_target_records(self) -> None:
         target = self.move.target
         if not target.instance.hidden:
-            raise self._waits(
+            raise self.move.waits(
                 _('its record in cell %s is not hidden') % target.cell.identity
             )
         attachments = leftovers.attachments_of(target.instance)
@@ -183,7 +177,7 @@ class WayBack:
         target.instance.save()
         target.migration.status = 'reverting'
         target.migration.save()
-        with self._needing(self.move.dest_host):
+        with self.move.needing(self.move.dest_host):
             self.clients.compute.revert_snapshot_based_resize_at_dest(
                 target.context, target.instance, target.migration
             )
@@ -215,7 +209,7 @@ class WayBack:
             )
             settled = True
         if not settled:
-            raise self._waits(_('host %s still prepares for it') % host)
+            raise self.move.waits(_('host %s still prepares for it') % host)
 
     def _delete_bindings(self, host: str | None) -> None:
         source = self.move.source
@@ -237,154 +231,6 @@ class WayBack:
             self.clients.network.migrate_instance_start(
                 source.context, source.instance, migration
             )
-
-    # The source
-
-    def _hold_source(self) -> None:
-        """Keep the host from stopping a guest that only the move powered off.
-
-        The step that failed has left the server ACTIVE and without a task:
-        the sync of power states would take it for shut down by its user.
-        """
-        instance = self.move.source.instance
-        if work.WAITS in instance.system_metadata:
-            # Nothing but the wait has put it into ERROR.
-            instance.vm_state = instance.system_metadata.pop(work.WAITS)
-            instance.save()
-        if (
-            not self._is_touched()
-            or instance.vm_state != vm_states.ACTIVE
-            or instance.task_state is not None
-        ):
-            return
-        instance.task_state = task_states.RESIZE_MIGRATING
-        try:
-            instance.save(expected_task_state=[None])
-        except nova_exception.UnexpectedTaskStateError as exc:
-            LOG.warning(
-                'Another operation is about to begin while the move is '
-                'undone: %s',
-                exc,
-                instance=instance,
-            )
-
-    def _is_touched(self) -> bool:
-        # Set when the source begins, and gone when the move is over.
-        instance = self.move.source.instance
-        return 'old_vm_state' in instance.system_metadata
-
-    def _restore_source(self, decided: bool = False) -> None:
-        """Let the guest be there again if it was touched.
-
-        :param decided: whether a user wants it back, and nothing has failed
-        """
-        source = self.move.source
-        instance = source.instance
-        if not decided and not self._is_touched():
-            return
-        if self._is_restored():
-            return
-        state = self._power_state()
-        if state is None:
-            self._finish_revert_at_source(decided)
-        elif instance.system_metadata.get(
-            'old_vm_state'
-        ) == vm_states.ACTIVE and (
-            state != power_state.RUNNING or self._is_cut_off()
-        ):
-            self._power_on()
-
-    def _is_restored(self) -> bool:
-        instance = self.move.source.instance
-        return (
-            self.move.source.migration.status == 'reverted'
-            and instance.vm_state in (vm_states.ACTIVE, vm_states.STOPPED)
-            and instance.task_state is None
-        )
-
-    def _power_state(self) -> int | None:
-        source, host = self.move.source, self.move.source_host
-        with self._needing(host):
-            try:
-                return self.clients.xcell.power_state(
-                    source.context, host, source.instance
-                )
-            except exception.PeerWithoutPlugin:
-                # The last thing before the guest is destroyed is its power
-                # off; from there the status says more.
-                gone = (
-                    source.migration.status not in ('migrating', 'error')
-                    or source.instance.vm_state == vm_states.ERROR
-                )
-                return None if gone else power_state.SHUTDOWN
-
-    def _finish_revert_at_source(self, decided: bool) -> None:
-        source = self.move.source
-        instance = source.instance
-        leftovers.ensure_attachments(source.context, self.clients, instance)
-        if instance.old_flavor is None:
-            instance.old_flavor = instance.flavor
-        if not decided and instance.vm_state == vm_states.ERROR:
-            instance.system_metadata[work.KEEP_ERROR] = 'True'
-        instance.task_state = task_states.RESIZE_REVERTING
-        instance.save()
-        source.migration.status = 'reverting'
-        source.migration.save()
-        with self._needing(self.move.source_host):
-            try:
-                compute = self.clients.compute
-                compute.finish_revert_snapshot_based_resize_at_source(
-                    source.context, instance, source.migration
-                )
-            except (messaging.RemoteError, exception.RemoteWorkFailed) as exc:
-                # Bindings and attachments are those of the source: a hard
-                # reboot finds all it needs.
-                LOG.error(
-                    'The guest could not be started on host %s again (%s); '
-                    'hard reboot the server.',
-                    self.move.source_host,
-                    exc,
-                    instance=instance,
-                )
-        source.refresh()
-
-    def _is_cut_off(self) -> bool:
-        """Tell whether the guest runs without its network.
-
-        A nova-compute that starts while the move is undone starts the guest
-        as well, and the agent of Neutron 29 does not wire its ports then.
-        """
-        source = self.move.source
-        for vif in source.instance.get_network_info():
-            if dest_bindings.is_wired_by_agent(vif):
-                port = self.clients.network.show_port(
-                    source.context, vif['id']
-                )['port']
-                if port['admin_state_up'] and port['status'] != _WIRED:
-                    return True
-        return False
-
-    def _power_on(self) -> None:
-        source, host = self.move.source, self.move.source_host
-        with self._needing(host):
-            try:
-                self.clients.xcell.power_on(
-                    source.context, host, source.instance
-                )
-            except exception.PeerWithoutPlugin:
-                source.instance.task_state = task_states.POWERING_ON
-                source.instance.save()
-                self.clients.compute.start_instance(
-                    source.context, source.instance
-                )
-            except messaging.RemoteError as exc:
-                LOG.error(
-                    'The guest could not be powered on again on host %s (%s); '
-                    'start the server.',
-                    host,
-                    exc,
-                    instance=source.instance,
-                )
 
     # Records
 
@@ -425,27 +271,3 @@ class WayBack:
                 leftovers.TEMPORARY_IMAGE_NAME % instance.display_name,
                 instance=instance,
             )
-
-    # Hosts that are not there
-
-    @contextlib.contextmanager
-    def _needing(self, host: str) -> Iterator[None]:
-        """Turn a host that does not answer into a move that waits."""
-        try:
-            yield
-        except messaging.RemoteError:
-            raise
-        except (
-            exception.HostDown,
-            exception.OutcomeUnknown,
-            messaging.MessagingException,
-        ) as exc:
-            raise self._waits(
-                _('host %(host)s is needed: %(reason)s')
-                % {'host': host, 'reason': exc}
-            )
-
-    def _waits(self, reason: str) -> exception.MoveWaits:
-        return exception.MoveWaits(
-            server=self.move.instance_uuid, reason=reason
-        )

@@ -26,7 +26,7 @@ class TestSourceHost(dest_hosts.DestHostsTest):
         """The sync of power states runs while the move is undone."""
         # A host with the plug-ins does that itself.
         self.stub_out(
-            'nova_xcell.tasks.way_back.WayBack._hold_source',
+            'nova_xcell.tasks.source_guest.SourceGuest.hold',
             lambda *args: None,
         )
         self.check_sync_while_undone()

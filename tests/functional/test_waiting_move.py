@@ -72,6 +72,7 @@ class TestWaitingMove(dest_hosts.DestHostsTest):
         self.assertEqual([], self.wait_for_no_leak(server, upkeep=True))
         self.assert_as_before()
         self.assertEqual(power_state.RUNNING, self.power_state())
+        self.assertEqual(['error'], [m.status for m in self.migrations()])
 
     def test_deleted_meanwhile(self):
         server = self.lose_destination()

@@ -55,6 +55,20 @@ CASES = {
         None,
         Goal.ROLL_BACK,
     ),
+    'failed, dest at work to undo it': (
+        False,
+        source('post-migrating', task_state='resize_migrated'),
+        target('reverting', task_state='resize_reverting'),
+        'migrate',
+        Goal.ROLL_BACK,
+    ),
+    'failed, source at work to undo it': (
+        False,
+        source('reverting', task_state='resize_reverting'),
+        NOTHING,
+        'resize',
+        Goal.ROLL_BACK,
+    ),
     'source left': (
         False,
         source('post-migrating', task_state='resize_migrated'),
