@@ -12,7 +12,9 @@ from nova import exception as nova_exception
 from nova import objects
 from nova import utils
 from nova.compute import resource_tracker
+from nova.compute import task_states
 from nova.compute import utils as compute_utils
+import nova.conf
 
 from nova_xcell import exception
 from nova_xcell.compute import disk_check
@@ -21,7 +23,9 @@ from nova_xcell.compute import preparations
 from nova_xcell.compute import tracked_moves
 from nova_xcell.compute import volume_check
 from nova_xcell.tasks import dest_bindings
+from nova_xcell.tasks import lease
 
+CONF = nova.conf.CONF
 LOG = logging.getLogger(__name__)
 
 #: Name of the instance action event of the volume check.
@@ -40,7 +44,10 @@ class ComputeManager(tracked_moves.ComputeManager):
         """Look after a server of this host when nova-compute starts.
 
         The hidden record of a server is none: the server lives in another
-        cell, or is not here yet. Its ports are not to be plugged here.
+        cell, or is not here yet. Its ports are not to be plugged here. A
+        guest that was off for a move is started by the conductor that undoes
+        the move; the ports of one that is started before that, as the host
+        does, may stay without network.
 
         :param context: auth context of the service
         :param instance: the server's record in this cell
@@ -51,7 +58,31 @@ class ComputeManager(tracked_moves.ComputeManager):
                 instance=instance,
             )
             return
+        if (
+            instance.task_state == task_states.RESIZE_MIGRATING
+            and self._xcell_is_driven(context, instance)
+        ):
+            LOG.info(
+                'Leaving the guest to the nova-conductor that moves it.',
+                instance=instance,
+            )
+            return
         super()._init_instance(context, instance)
+
+    @staticmethod
+    def _xcell_is_driven(context, instance: objects.Instance) -> bool:
+        newest = max(
+            objects.MigrationList.get_by_filters(
+                context, {'instance_uuid': instance.uuid}
+            ),
+            key=lambda migration: migration.id,
+            default=None,
+        )
+        return (
+            newest is not None
+            and newest.cross_cell_move
+            and not lease.is_abandoned(newest, CONF.xcell.abandoned_after)
+        )
 
     @messaging.expected_exceptions(nova_exception.MigrationPreCheckError)
     def prep_snapshot_based_resize_at_dest(

@@ -23,9 +23,6 @@ from nova_xcell.tasks import services
 
 LOG = logging.getLogger(__name__)
 
-#: Status of a port of Neutron that works.
-_WIRED = 'ACTIVE'
-
 
 class SourceGuest:
     """The guest of one server at the source of its move.
@@ -149,20 +146,18 @@ class SourceGuest:
         source.refresh()
 
     def _is_cut_off(self) -> bool:
-        """Tell whether the guest runs without its network.
+        """Tell whether a guest that runs may do so without its network.
 
-        A nova-compute that starts while the move is undone starts the guest
-        as well, and the agent of Neutron 29 does not wire its ports then.
+        A nova-compute that was killed at this step starts the guest when it
+        is back. The agent of Neutron 29 does not wire its ports while there
+        is a binding of the other host, and the port's status does not tell.
         """
-        source = self.move.source
-        for vif in source.instance.get_network_info():
-            if dest_bindings.is_wired_by_agent(vif):
-                port = self.clients.network.show_port(
-                    source.context, vif['id']
-                )['port']
-                if port['admin_state_up'] and port['status'] != _WIRED:
-                    return True
-        return False
+        return self.move.source.migration.status == 'migrating' and any(
+            map(
+                dest_bindings.is_wired_by_agent,
+                self.move.source.instance.get_network_info(),
+            )
+        )
 
     def _power_on(self) -> None:
         source, host = self.move.source, self.move.source_host

@@ -5,6 +5,7 @@ import fixtures
 
 from nova import exception
 
+from nova_xcell.tasks import source_guest
 from tests.embedded import cloud
 
 
@@ -66,38 +67,42 @@ class TestRestartedSource(_BoundPorts):
     host.
     """
 
-    def fail_move(self, driver, wired):
+    def fail_move(self, driver, status):
         """Return how often the guest is started for its port."""
         server = self.boot(driver)
-        (port,) = self.ports[server['id']]
         host = self.computes['host1'].manager
         starts = []
 
         def restart(context, instance, *args, **kwargs):
             host.driver.power_on(context, instance, None)
-            if not wired:
-                self.neutron._ports[port]['status'] = 'DOWN'
             raise exception.NovaException('it was restarted')
 
-        def power_on(_self, ctxt, instance):
-            starts.append(instance.uuid)
+        def restore(guest, *args, **kwargs):
+            # What it is if nova-compute was killed: nobody sets it to error.
+            guest.move.source.migration.status = status
+            return _restore(guest, *args, **kwargs)
 
-        self.useFixture(
-            fixtures.MockPatchObject(host.driver, 'snapshot', restart)
-        )
-        self.useFixture(
-            fixtures.MockPatchObject(type(host), 'xcell_power_on', power_on)
-        )
+        _restore = source_guest.SourceGuest.restore
+        for owner, name, new in (
+            (host.driver, 'snapshot', restart),
+            (source_guest.SourceGuest, 'restore', restore),
+            (
+                type(host),
+                'xcell_power_on',
+                lambda _self, ctxt, instance: starts.append(instance.uuid),
+            ),
+        ):
+            self.useFixture(fixtures.MockPatchObject(owner, name, new))
         server = self.resize(server, host='host2')
         self.assertEqual('ACTIVE', server['status'])
         self.assertEqual([], self.wait_for_no_leak(server, upkeep=True))
         return len(starts)
 
     def test_guest_is_started_for_its_port(self):
-        self.assertEqual(1, self.fail_move('openvswitch', wired=False))
+        self.assertEqual(1, self.fail_move('openvswitch', 'migrating'))
 
-    def test_guest_that_is_there_is_left_alone(self):
-        self.assertEqual(0, self.fail_move('openvswitch', wired=True))
+    def test_guest_that_was_not_off_is_left_alone(self):
+        self.assertEqual(0, self.fail_move('openvswitch', 'error'))
 
     def test_other_drivers_wire_it(self):
-        self.assertEqual(0, self.fail_move('ovn', wired=False))
+        self.assertEqual(0, self.fail_move('ovn', 'migrating'))

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A source host leaves the hidden record of a server alone (XC-13, XC-14)."""
+"""A source host that is restarted while a server moves (XC-11, XC-13)."""
 
 import fixtures
 
 from nova import objects
 from nova.compute import power_state
+from nova.compute import task_states
 
 from tests.embedded import cloud
 from tests.embedded import observe
+from tests.functional import dest_hosts
 
 
 class TestSourceRestart(cloud.TwoCellCloud):
@@ -109,3 +111,39 @@ class TestSourceRestart(cloud.TwoCellCloud):
         self.assert_untouched()
         self.confirm(self.server)
         self.assertEqual([], self.wait_for_no_leak(self.server))
+
+
+class TestRestartWhileGuestIsOff(dest_hosts.DestHostsTest):
+    """XC-11: the guest that the move has powered off is not started early."""
+
+    def restart(self):
+        """Restart nova-compute; return the task that the server has then."""
+        manager = self.computes['host1'].manager
+        with self.context_of('cell1') as context:
+            objects.Migration(
+                context,
+                instance_uuid=self.server['id'],
+                source_compute='host1',
+                dest_compute='host2',
+                migration_type='migration',
+                status='migrating',
+                cross_cell_move=True,
+            ).create()
+            instance = objects.Instance.get_by_uuid(context, self.server['id'])
+            instance.task_state = task_states.RESIZE_MIGRATING
+            instance.save()
+            manager._init_instance(context, instance)
+            instance.refresh()
+        return instance.task_state
+
+    def test_conductor_is_at_work(self):
+        """The host starts the guest, without network, and clears the task."""
+        self.boot()
+        self.assertEqual(task_states.RESIZE_MIGRATING, self.restart())
+
+    def test_conductor_is_dead(self):
+        self.boot()
+        self.stub_out(
+            'nova_xcell.tasks.lease.is_abandoned', lambda *args: True
+        )
+        self.assertIsNone(self.restart())

@@ -70,8 +70,11 @@ class TestWaitingMove(dest_hosts.DestHostsTest):
         self.force_down(False)
         self.reconcile()
         self.assertEqual([], self.wait_for_no_leak(server, upkeep=True))
-        self.assert_as_before()
         self.assertEqual(power_state.RUNNING, self.power_state())
+        # As the host leaves it when the destination has failed.
+        self.assertEqual('ERROR', self.api.get_server(server['id'])['status'])
+        self._reboot_server(server, hard=True)
+        self.assert_as_before()
         self.assertEqual(['error'], [m.status for m in self.migrations()])
 
     def test_deleted_meanwhile(self):
