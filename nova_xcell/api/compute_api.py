@@ -11,6 +11,7 @@ from oslo_log import log as logging
 from oslo_utils import timeutils
 
 from nova import objects
+from nova import servicegroup
 from nova.compute import api
 import nova.conf
 from nova.i18n import _
@@ -157,7 +158,8 @@ class API(api.API):
                 exc_info=True,
             )
 
-    def _get_source_compute_service(self, context, migration):
+    @staticmethod
+    def _get_source_compute_service(context, migration):
         """Return the service that has to be up for a confirm (XC-18).
 
         A conductor with the plug-ins does not need the source of a move that
@@ -167,10 +169,12 @@ class API(api.API):
         :param migration: nova.objects.Migration to be confirmed
         :returns: nova.objects.Service
         """
-        source = super()._get_source_compute_service(context, migration)
+        source = super(API, API)._get_source_compute_service(
+            context, migration
+        )
         if (
             not migration.cross_cell_move
-            or self.servicegroup_api.service_is_up(source)
+            or servicegroup.API().service_is_up(source)
             or not endpoint.ConductorXcellAPI().has_plugins(context)
         ):
             return source

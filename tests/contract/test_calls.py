@@ -51,6 +51,7 @@ class TestTimeouts(_Calls):
             uuid='a8b1f5a4-0000-4000-8000-000000000001',
             flavor=objects.Flavor(root_gb=20),
             host='host1',
+            system_metadata={},
         )
         migration = objects.Migration(
             uuid='a8b1f5a4-0000-4000-8000-000000000002',

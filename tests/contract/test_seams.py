@@ -27,6 +27,7 @@ from nova_xcell.tasks import cross_cell_migrate
 from nova_xcell.tasks import instance_copy
 from nova_xcell.tasks import old_peers
 from nova_xcell.tasks import swap
+from nova_xcell.tasks import task_manager
 from nova_xcell.views import host_api as our_host_api
 from nova_xcell.views import migration_list
 from nova_xcell.views import stats
@@ -107,6 +108,10 @@ class TestOverrides(unittest.TestCase):
             (our_host_api.HostAPI, host_api.HostAPI),
             (migration_list.MigrationLister, host_list.MigrationLister),
             (stats.Stats, host_stats.Stats),
+            (
+                task_manager.ComputeTaskManager,
+                host_conductor.ComputeTaskManager,
+            ),
         ):
             for name in self.overridden(ours, host):
                 with self.subTest(name):

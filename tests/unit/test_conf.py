@@ -82,10 +82,17 @@ class TestValidate(unittest.TestCase):
             {
                 'abandoned_after',
                 'cell_weights',
+                'confirm_at_source_timeout',
                 'features',
+                'finish_at_dest_timeout',
+                'finish_revert_at_source_timeout',
+                'prep_at_dest_timeout',
+                'prep_at_source_timeout',
                 'prep_settle_timeout',
                 'reconcile_interval',
+                'revert_at_dest_timeout',
                 'settle_timeout',
+                'timeout_per_gb',
             },
             {opt.name for opt in opts},
         )
