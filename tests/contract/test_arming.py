@@ -125,14 +125,20 @@ class TestArming(base.ProcessTest):
         )
 
     def test_controllers_of_the_api_get_ours(self):
+        # The package decides on monkey patching, before anything else.
+        process = self.run_python(
+            'import nova.api.openstack'
+            + base.PARSE
+            + textwrap.dedent('''
+            from nova.api.openstack.compute import migrate_server
+            print(migrate_server.compute.API.__module__)'''),
+            '--config-file',
+            self.config_file(base.ENABLED),
+        )
         self.assertEqual(
             'nova_xcell.api.compute_api',
-            self.output_of(
-                base.ENABLED,
-                textwrap.dedent('''
-                from nova.api.openstack.compute import migrate_server
-                print(migrate_server.compute.API.__module__)'''),
-            ),
+            process.stdout.strip(),
+            process.stderr,
         )
 
     def test_placement_reads_the_switch_too(self):
