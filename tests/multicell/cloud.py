@@ -156,11 +156,15 @@ class Cloud:
         return list(self.hosts.values())
 
     def start(self, name: str, **extra: str) -> None:
-        """Start a service, unless it runs.
+        """Start a service, or the daemon of a host, unless it runs.
 
-        :param name: its name in the table of services
+        :param name: its name as a process
         :param extra: more for its environment
         """
+        for host in self.hosts.values():
+            if name in host.daemons:
+                host.start(self.env)
+                return
         service = self.services[name]
         if service.host:
             command = self.hosts[service.host].command(*service.command)
