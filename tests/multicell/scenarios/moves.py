@@ -164,3 +164,40 @@ def no_host_reaches_the_volume(context: Context) -> None:
     server.settle()
     move(context, server)
     confirm(server)
+
+
+@scenario(needs_plugins=True)
+def auto_confirm(context: Context) -> None:
+    """A move that has waited long enough is confirmed by itself."""
+    conductor = 'nova-conductor-super'
+    server = context.resources.server('host1a')
+    server.attach(context.resources.volume())
+    context.faults.restart(conductor, OS_DEFAULT__RESIZE_CONFIRM_WINDOW='1')
+    try:
+        server.migrate('host2a')
+        server.wait_for_migration('confirmed')
+        server.wait_for('ACTIVE')
+    finally:
+        context.faults.restart(conductor)
+    expect(server.host, 'host2a', 'host')
+    server.settle()
+    server.ticks()
+
+
+@scenario(needs_plugins=True)
+def volumes_change_while_resized(context: Context) -> None:
+    """What is detached and attached before a revert stays so."""
+    server = context.resources.server('host1a')
+    first, second = context.resources.volume(), context.resources.volume()
+    server.attach(first)
+    move(context, server)
+    server.detach(first)
+    server.attach(second)
+    server.fill('vdb')
+    sums = server.sums()
+    server.settle()
+    server.revert()
+    expect(server.host, 'host1a', 'host')
+    expect(server.volumes, [second], 'volumes')
+    expect(server.sums(), sums, 'data')
+    server.settle()
