@@ -195,31 +195,6 @@ class Server:
             'the volume is attached',
         )
 
-    def detach(self, volume: str) -> None:
-        """Detach a volume and wait for it.
-
-        :param volume: its uuid
-        """
-        self.clients.compute(
-            'DELETE', f'/servers/{self.uuid}/os-volume_attachments/{volume}'
-        )
-        storage = self.clients.sdk.block_storage
-        wait_until(
-            lambda: storage.get_volume(volume).status == 'available',
-            'the volume is detached',
-        )
-
-    @property
-    def volumes(self) -> list[str]:
-        """The uuids of its volumes."""
-        path = f'/servers/{self.uuid}/os-volume_attachments'
-        return [
-            attachment['volumeId']
-            for attachment in self.clients.compute('GET', path)[
-                'volumeAttachments'
-            ]
-        ]
-
     def delete(self) -> None:
         """Delete the server and wait until it is gone."""
         self.clients.compute('DELETE', f'/servers/{self.uuid}')

@@ -182,22 +182,3 @@ def auto_confirm(context: Context) -> None:
     expect(server.host, 'host2a', 'host')
     server.settle()
     server.ticks()
-
-
-@scenario(needs_plugins=True)
-def volumes_change_while_resized(context: Context) -> None:
-    """What is detached and attached before a revert stays so."""
-    server = context.resources.server('host1a')
-    first, second = context.resources.volume(), context.resources.volume()
-    server.attach(first)
-    move(context, server)
-    server.detach(first)
-    server.attach(second)
-    server.fill('vdb')
-    sums = server.sums()
-    server.settle()
-    server.revert()
-    expect(server.host, 'host1a', 'host')
-    expect(server.volumes, [second], 'volumes')
-    expect(server.sums(), sums, 'data')
-    server.settle()
