@@ -71,17 +71,9 @@ class ComputeManager(tracked_moves.ComputeManager):
 
     @staticmethod
     def _xcell_is_driven(context, instance: objects.Instance) -> bool:
-        newest = max(
-            objects.MigrationList.get_by_filters(
-                context, {'instance_uuid': instance.uuid}
-            ),
-            key=lambda migration: migration.id,
-            default=None,
-        )
-        return (
-            newest is not None
-            and newest.cross_cell_move
-            and not lease.is_abandoned(newest, CONF.xcell.abandoned_after)
+        move = lease.last_move(context, instance.uuid)
+        return move is not None and not lease.is_abandoned(
+            move, CONF.xcell.abandoned_after
         )
 
     @messaging.expected_exceptions(nova_exception.MigrationPreCheckError)

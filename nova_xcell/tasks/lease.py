@@ -51,6 +51,24 @@ def _touch(context, migration_uuid: str, is_source: bool, seen=None) -> bool:
     )
 
 
+def last_move(context, instance_uuid: str) -> objects.Migration | None:
+    """Return the last migration of a server here, if that crosses cells.
+
+    An older move is over: what there is, is of a later operation.
+
+    :param context: auth context targeted at the cell
+    :param instance_uuid: UUID of the server
+    """
+    newest = max(
+        objects.MigrationList.get_by_filters(
+            context, {'instance_uuid': instance_uuid}
+        ),
+        key=lambda migration: migration.id,
+        default=None,
+    )
+    return newest if newest is not None and newest.cross_cell_move else None
+
+
 def is_abandoned(migration: objects.Migration, after: float) -> bool:
     """Tell whether nobody has touched a migration for a while.
 

@@ -236,10 +236,6 @@ def _open_moves(context) -> ty.Iterator[tuple[str, str]]:
         for instance in objects.InstanceList.get_by_filters(
             context, {'deleted': False, **filters}, expected_attrs=[]
         ):
-            migrations = objects.MigrationList.get_by_filters(
-                context, {'instance_uuid': instance.uuid}
-            )
-            newest = max(migrations, key=lambda it: it.id, default=None)
-            # An older move is over: what there is, is of a later operation.
-            if newest is not None and newest.cross_cell_move:
-                yield instance.uuid, newest.uuid
+            move = lease.last_move(context, instance.uuid)
+            if move is not None:
+                yield instance.uuid, move.uuid

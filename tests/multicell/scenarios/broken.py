@@ -99,28 +99,32 @@ def libvirtd_restarts(context: Context) -> None:
     _finish_without(context, context.faults.killed('libvirtd-host2a'))
 
 
-def _finish_without(context: Context, fault: AbstractContextManager) -> None:
-    """Let something be away when the guest is to start at the destination."""
-    server = context.resources.server('host1a')
-    sums = server.sums()
-    with context.faults.held_at('nova-conductor-super', FINISH) as point:
-        server.act('migrate', {'host': 'host2a'})
-        point.wait()
-        with fault:
-            point.release()
-            ends.outage(server)
-    ends.of_move(context, server, sums)
-
-
 @scenario(needs_plugins=True)
 def source_broker_restarts(context: Context) -> None:
     """The broker of the cell that the server comes from is away."""
+    _move_without(
+        context,
+        context.faults.cell_broker_down('cell1'),
+        'nova-compute-host1a',
+        SNAPSHOT,
+    )
+
+
+def _finish_without(context: Context, fault: AbstractContextManager) -> None:
+    """Let something be away when the guest is to start at the destination."""
+    _move_without(context, fault, 'nova-conductor-super', FINISH)
+
+
+def _move_without(
+    context: Context, fault: AbstractContextManager, service: str, where: str
+) -> None:
+    """Let something be away from a point of a move on."""
     server = context.resources.server('host1a')
     sums = server.sums()
-    with context.faults.held_at('nova-compute-host1a', SNAPSHOT) as point:
+    with context.faults.held_at(service, where) as point:
         server.act('migrate', {'host': 'host2a'})
         point.wait()
-        with context.faults.cell_broker_down('cell1'):
+        with fault:
             point.release()
             ends.outage(server)
     ends.of_move(context, server, sums)
