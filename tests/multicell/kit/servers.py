@@ -216,6 +216,7 @@ class Server:
         :param path: below its address
         :param limit: seconds
         :returns: the answer
+        :raises: MulticellError with what the guest said on its console
         """
         url = f'http://{self.address}/{path}'
 
@@ -226,7 +227,13 @@ class Server:
             except OSError:
                 return None
 
-        return wait_until(answer, f'{url} answers', limit)
+        try:
+            return wait_until(answer, f'{url} answers', limit)
+        except MulticellError as error:
+            console = self.clients.sdk.compute.get_server_console_output(
+                self.uuid, length=10
+            )
+            raise MulticellError(f'{error}\n{console["output"]}') from error
 
     def ticks(self) -> list[Tick]:
         """Return what the guest wrote, once a second while it ran."""
