@@ -1,5 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The API's side of moves: refuse at once, and say why (XC-22, XC-26)."""
+"""The API's side of moves: refuse at once, and say why (XC-22, XC-26).
+
+A server that has ports with a resource request (XC-24) is not offered other
+cells by the host, and a nova-conductor without the plug-ins must not move it
+to one. So the request itself does not allow it; that it may is written where
+only a nova-conductor with the plug-ins looks, see
+:mod:`nova_xcell.tasks.task_manager`.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +43,7 @@ class _Request:
     flavor_id: str | None
     host: str | None
     found: tuple[obstacles.Obstacle, ...] = ()
+    ports_may_move: bool = False
 
 
 _request: contextvars.ContextVar[_Request | None] = contextvars.ContextVar(
@@ -118,6 +126,12 @@ class API(api.API):
             context, instance, flavor, self.network_api, min_comp_ver
         )
         if not found:
+            if not allowed:
+                # There are the ports left, which the host takes exception to.
+                request.ports_may_move = True
+                instance.system_metadata[obstacles.PORTS_MAY_MOVE] = (
+                    context.request_id
+                )
             return allowed
         if request.host:
             raise refusal.CrossCellMoveRefused(
@@ -131,6 +145,28 @@ class API(api.API):
         )
         request.found = found
         return False
+
+    @staticmethod
+    def _validate_host_for_cold_migrate(
+        context, instance, host_name, allow_cross_cell_resize
+    ):
+        """Return the node of a host that is named for a migration.
+
+        See the host's method.
+
+        :param context: auth context of the request
+        :param instance: the server
+        :param host_name: the host
+        :param allow_cross_cell_resize: whether it may be in another cell
+        """
+        request = _request.get()
+        return super(API, API)._validate_host_for_cold_migrate(
+            context,
+            instance,
+            host_name,
+            allow_cross_cell_resize
+            or (request is not None and request.ports_may_move),
+        )
 
     def _xcell_tell_in_action(
         self,

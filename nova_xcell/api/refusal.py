@@ -10,6 +10,7 @@ from nova import objects
 from nova.policies import servers as host_policies
 
 from nova_xcell.policies import losing
+from nova_xcell.tasks import endpoint
 from nova_xcell.tasks import obstacles
 from nova_xcell.tasks import old_peers
 from nova_xcell.tasks import server_facts
@@ -81,6 +82,10 @@ def find(
                 'needed' % (oldest_compute, old_peers.COMPUTE_VERSION),
             ),
         )
+    if facts.port_requests and not (
+        endpoint.ConductorXcellAPI().has_plugins(context)
+    ):
+        found += (obstacles.port_requests_at('nova-conductor'),)
     return found or _old_peers(context, instance, network_api)
 
 

@@ -19,6 +19,7 @@ import nova.conf
 from nova_xcell import exception
 from nova_xcell.compute import disk_check
 from nova_xcell.compute import endpoint
+from nova_xcell.compute import port_providers
 from nova_xcell.compute import preparations
 from nova_xcell.compute import tracked_moves
 from nova_xcell.compute import volume_check
@@ -37,6 +38,7 @@ class ComputeManager(tracked_moves.ComputeManager):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
+        self.network_api = port_providers.API()
         self.xcell_preparations = preparations.Preparations()
         self.additional_endpoints.append(endpoint.XcellEndpoint(self))
 

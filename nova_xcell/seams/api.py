@@ -38,6 +38,13 @@ SEAMS: tuple[Seam, ...] = (
     ),
     Seam(
         'nova.compute.api',
+        'API._validate_host_for_cold_migrate',
+        OVERRIDDEN,
+        '(context, instance, host_name, allow_cross_cell_resize)',
+        services=API,
+    ),
+    Seam(
+        'nova.compute.api',
         'API._get_source_compute_service',
         OVERRIDDEN,
         '(context, migration)',

@@ -37,6 +37,14 @@ SEAMS: tuple[Seam, ...] = (
     ),
     Seam(
         'nova.conductor.manager',
+        'ComputeTaskManager._cold_migrate',
+        OVERRIDDEN,
+        '(self, context, instance, flavor, filter_properties, '
+        'clean_shutdown, request_spec, host_list)',
+        services=CONDUCTOR,
+    ),
+    Seam(
+        'nova.conductor.manager',
         'ComputeTaskManager._set_vm_state_and_notify',
         OVERRIDDEN,
         '(self, context, instance_uuid, method, updates, ex, request_spec)',

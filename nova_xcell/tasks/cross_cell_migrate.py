@@ -52,7 +52,7 @@ class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
     def __init__(self, *args, **kwargs):
         """See the host's class; it gets a client of Neutron of ours."""
         super().__init__(*args, **kwargs)
-        self.network_api = dest_bindings.BindingAPI()
+        self.network_api = dest_bindings.BindingAPI(self.request_spec)
         self.compute_rpcapi = remote.ComputeAPI()
 
     def _execute(self):
@@ -128,7 +128,7 @@ class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
         :raises: nova.exception.MigrationPreCheckError
         """
         super()._perform_external_api_checks()
-        refusal.check(
+        self._facts = refusal.check(
             self.context,
             self.instance,
             self.flavor,
@@ -184,7 +184,12 @@ class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
                 self.compute_rpcapi,
             )
             try:
-                dest.choose()
+                dest.choose(needs_plugin=self._facts.port_requests)
+                dest_devices.follow_placement(
+                    self._target_cell_context,
+                    self._target_cell_instance,
+                    self.request_spec,
+                )
                 migration = super()._prep_resize_at_dest(target_cell_migration)
                 dest_devices.complete_contexts(
                     self.instance, self._target_cell_instance

@@ -11,11 +11,40 @@ device in the port's binding is looked up among the old ones. The destination
 fails when the source's guest is gone, and so does the way back.
 
 What is written here is all that the host's own nova-compute needs.
+
+Nor does the destination know which physical function placement has chosen for
+an SR-IOV port with a resource request (XC-24).
 """
 
 from __future__ import annotations
 
 from nova import objects
+from nova.compute import utils as compute_utils
+from nova.scheduler.client import report
+
+
+def follow_placement(
+    context, target: objects.Instance, request_spec: objects.RequestSpec
+) -> None:
+    """Ask for the devices that placement has chosen for the ports.
+
+    To be called before a destination claims.
+
+    :param context: auth context
+    :param target: the server's record in the target cell, with which the
+        destination is asked; not saved
+    :param request_spec: has the providers of the destination
+    :raises: nova.exception.AmbiguousResourceProviderForPCIRequest and
+        UnexpectedResourceProviderNameForPCIRequest
+    """
+    chosen = request_spec.get_request_group_mapping()
+    if chosen and target.pci_requests:
+        compute_utils.update_pci_request_with_placement_allocations(
+            context,
+            report.report_client_singleton(),
+            target.pci_requests.requests,
+            chosen,
+        )
 
 
 def complete_contexts(

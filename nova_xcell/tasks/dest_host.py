@@ -65,7 +65,7 @@ class DestHost:
         #: Whether anything was asked of the host that can leave a trace.
         self.chosen = False
 
-    def choose(self) -> None:
+    def choose(self, needs_plugin: bool = False) -> None:
         """Make sure that the host answers, and name it in the migration.
 
         A request to prepare waits in the queue of a host that is gone for as
@@ -73,6 +73,8 @@ class DestHost:
         and the host compares the migration with its own name before it works
         on a request.
 
+        :param needs_plugin: whether a nova-compute without the plug-ins could
+            not take the server, because of its ports (XC-24)
         :raises: nova.exception.MigrationPreCheckError
         """
         if not self._is_up():
@@ -88,6 +90,13 @@ class DestHost:
                 self.host,
                 instance=self.instance,
             )
+            if needs_plugin:
+                raise nova_exception.MigrationPreCheckError(
+                    reason=_(
+                        'its nova-compute does not carry nova-xcell, which '
+                        'ports with a resource request need'
+                    )
+                )
         except messaging.MessagingTimeout:
             raise nova_exception.MigrationPreCheckError(
                 reason=_('its nova-compute service does not answer')

@@ -26,6 +26,10 @@ LOSABLE = (EPHEMERAL, PERSONALITY)
 #: Key of system metadata: what may be lost in the move that is asked for.
 MAY_LOSE = 'xcell_may_lose'
 
+#: Key of system metadata: the request that may move the server although it
+#: has ports with a resource request.
+PORTS_MAY_MOVE = 'xcell_ports_may_move'
+
 #: Key of system metadata: the server was created with personality files.
 HAS_PERSONALITY = 'xcell_personality'
 
@@ -46,7 +50,8 @@ class Facts:
     :ivar signed_image: its image is signed
     :ivar config_drive: it has a config drive
     :ivar personality: it was created with personality files
-    :ivar port_requests: it has ports with a resource request
+    :ivar port_requests: it has ports with a resource request, which only
+        services with the plug-ins can move
     """
 
     root_is_local: bool = True
@@ -111,12 +116,18 @@ def _reasons(facts: Facts) -> ty.Iterator[tuple[str, str]]:
             SIGNED_IMAGE,
             'its image is signed, and a snapshot of its root disk is not',
         )
-    if facts.port_requests:
-        yield (
-            PORT_REQUESTS,
-            'it has ports with a resource request (QoS), which are not '
-            'moved to another cell',
-        )
+
+
+def port_requests_at(service: str) -> Obstacle:
+    """Say that a service cannot move ports with a resource request.
+
+    :param service: the service, which does not carry the plug-ins
+    """
+    return Obstacle(
+        PORT_REQUESTS,
+        'it has ports with a resource request (QoS), and %s does not carry '
+        'nova-xcell, which they need' % service,
+    )
 
 
 def personality_reason() -> str:

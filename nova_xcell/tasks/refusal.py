@@ -8,6 +8,8 @@ from oslo_log import log as logging
 from nova import exception as nova_exception
 from nova import objects
 
+from nova_xcell import exception
+from nova_xcell.compute import endpoint
 from nova_xcell.tasks import obstacles
 from nova_xcell.tasks import old_peers
 from nova_xcell.tasks import server_facts
@@ -21,7 +23,7 @@ def check(
     flavor: objects.Flavor,
     selection: objects.Selection,
     network_api,
-) -> None:
+) -> obstacles.Facts:
     """Refuse a server that cannot move to the cell of the selected host.
 
     What may be lost has been decided by nova-api, which has the policy file.
@@ -31,6 +33,7 @@ def check(
     :param flavor: the flavor it gets
     :param selection: the destination host
     :param network_api: nova.network.neutron.API
+    :returns: the facts about a server that can
     :raises: nova.exception.MigrationPreCheckError with every reason
     """
     facts = server_facts.collect(context, instance, flavor, network_api)
@@ -42,6 +45,11 @@ def check(
         *old_peers.external(context, instance, network_api),
         *old_peers.computes(context, instance, selection),
     ]
+    if facts.port_requests and not _has_plugins(context, instance.host):
+        # Nothing could bring the server back (XC-24).
+        found.append(
+            obstacles.port_requests_at('nova-compute on %s' % instance.host)
+        )
     if found:
         raise nova_exception.MigrationPreCheckError(
             reason=obstacles.summary(found)
@@ -53,3 +61,12 @@ def check(
             lost.reason,
             instance=instance,
         )
+    return facts
+
+
+def _has_plugins(context, host: str) -> bool:
+    try:
+        endpoint.ComputeXcellAPI().ping(context, host)
+    except exception.PeerWithoutPlugin:
+        return False
+    return True

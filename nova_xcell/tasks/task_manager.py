@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ComputeTaskManager that does not free a server whose move waits."""
+"""ComputeTaskManager: which servers may move, and which are free again."""
 
 from __future__ import annotations
 
@@ -8,10 +8,49 @@ from nova import objects
 from nova.conductor import manager
 
 from nova_xcell.compute import work
+from nova_xcell.tasks import obstacles
 
 
 class ComputeTaskManager(manager.ComputeTaskManager):
     """The host's class; its ConductorManager finds it under that name."""
+
+    def _cold_migrate(
+        self,
+        context,
+        instance,
+        flavor,
+        filter_properties,
+        clean_shutdown,
+        request_spec,
+        host_list,
+    ):
+        """Resize or migrate a server.
+
+        See the host's method. Ports with a resource request do not keep a
+        server in its cell if nova-api says so (XC-24).
+
+        :param context: auth context targeted at the cell of the server
+        :param instance: the server
+        :param flavor: the flavor it gets
+        :param filter_properties: see the host's method
+        :param clean_shutdown: see the host's method
+        :param request_spec: nova.objects.RequestSpec of the server
+        :param host_list: alternates, if a first host could not take it
+        """
+        if (
+            instance.system_metadata.get(obstacles.PORTS_MAY_MOVE)
+            == context.request_id
+        ):
+            request_spec.requested_destination.allow_cross_cell_move = True
+        super()._cold_migrate(
+            context,
+            instance,
+            flavor,
+            filter_properties,
+            clean_shutdown,
+            request_spec,
+            host_list,
+        )
 
     def _set_vm_state_and_notify(
         self, context, instance_uuid, method, updates, ex, request_spec

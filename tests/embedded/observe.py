@@ -137,25 +137,31 @@ def _spec_flavor(server_id: str) -> str | None:
 
 
 def _allocations(cloud: Any, consumers: list[str]) -> dict[str, Any]:
-    held = {}
+    held: dict[str, Any] = {}
     names: dict[str, str] = {}
     for consumer in consumers:
         found = cloud.placement.get(f'/allocations/{consumer}').body[
             'allocations'
         ]
         if found and not names:
-            names = {
-                provider['uuid']: provider['name']
-                for provider in cloud.placement.get(
-                    '/resource_providers'
-                ).body['resource_providers']
-            }
-        if found:
-            held[consumer] = {
-                names[provider]: dict(allocation['resources'])
-                for provider, allocation in found.items()
-            }
+            names = _hosts_by_provider(cloud)
+        for provider, allocation in found.items():
+            held.setdefault(consumer, {}).setdefault(
+                names[provider], {}
+            ).update(allocation['resources'])
     return held
+
+
+def _hosts_by_provider(cloud: Any) -> dict[str, str]:
+    """Return which host a provider is, or is a part of."""
+    providers = cloud.placement.get(
+        '/resource_providers', version='1.14'
+    ).body['resource_providers']
+    names = {provider['uuid']: provider['name'] for provider in providers}
+    return {
+        provider['uuid']: names[provider['root_provider_uuid']]
+        for provider in providers
+    }
 
 
 def _bindings(cloud: Any, server_id: str) -> dict[str, dict[str, str]]:

@@ -25,7 +25,6 @@ class TestFind(unittest.TestCase):
         ({'shares': 2}, 'shares'),
         ({'signed_image': True}, 'signed-image'),
         ({'personality': True, 'config_drive': True}, 'personality'),
-        ({'port_requests': True}, 'port-requests'),
     )
     @ddt.unpack
     def test_obstacle(self, facts, kind):
