@@ -15,20 +15,26 @@ class QosHostsTest(refusals.RefusalTest):
 
     def setUp(self):
         super().setUp()
-        for trait in (PHYSNET, NORMAL):
-            self._create_trait(trait)
         #: Providers of the bridges by host.
-        self.bridges = {host: self._bridge_of(host) for host in self.computes}
+        self.bridges = {
+            host: self.add_provider(
+                host, 'Open vSwitch agent', 'br-physnet2', NORMAL
+            )
+            for host in self.computes
+        }
 
-    def _bridge_of(self, host):
+    def add_provider(self, host, agent, interface, vnic_type):
+        """Report an interface with a bandwidth, and return its provider."""
         parent = self._get_provider_uuid_by_name(host)
-        for name in ('agent', 'br-physnet2'):
+        name = host
+        for part in (agent, interface):
+            name = '%s:%s' % (name, part)
             uuid = uuidutils.generate_uuid()
             self.placement.post(
                 '/resource_providers',
                 version='1.20',
                 body={
-                    'name': '%s:%s' % (host, name),
+                    'name': name,
                     'uuid': uuid,
                     'parent_provider_uuid': parent,
                 },
@@ -39,10 +45,12 @@ class QosHostsTest(refusals.RefusalTest):
             version='1.20',
             body={
                 'resource_provider_generation': 0,
-                'inventories': {name: {'total': 10000} for name in KBIT},
+                'inventories': {name: {'total': 100000} for name in KBIT},
             },
         )
-        self._set_provider_traits(parent, [PHYSNET, NORMAL])
+        for trait in (PHYSNET, vnic_type):
+            self._create_trait(trait)
+        self._set_provider_traits(parent, [PHYSNET, vnic_type])
         return parent
 
     def boot_with_request(self):

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ports with resource requests move, or the user is told (XC-24)."""
 
+import copy
+
 import fixtures
 import oslo_messaging as messaging
 
 from nova.conductor import manager as host_manager
+from nova.tests.functional import test_servers_resource_request as requests
+from nova.virt import fake
 
 from nova_xcell.compute import endpoint as compute_endpoint
 from nova_xcell.tasks import endpoint
@@ -138,3 +142,53 @@ class TestPlainConductor(qos_hosts.QosHostsTest):
         for host in ('host2', None):
             self.act({'migrate': {'host': host}}, 'ACTIVE')
             self.assert_as_before()
+
+
+class TestSriovPort(qos_hosts.QosHostsTest):
+    """An SR-IOV port gets a device of the card that placement has chosen."""
+
+    compute_driver = 'fake.FakeDriverWithPciResources'
+
+    #: The cards with a bandwidth, each with one device.
+    CARDS = {'host1': 2, 'host2': 3, 'host3': 2}
+
+    def setUp(self):
+        resources = fake.FakeDriverWithPciResources
+        self.useFixture(resources.FakeDriverWithPciResourcesConfigFixture())
+        super().setUp()
+        self.cards = {
+            host: self.add_provider(
+                host,
+                'NIC Switch agent',
+                '%s-ens%d' % (host, card),
+                'CUSTOM_VNIC_TYPE_DIRECT',
+            )
+            for host, card in self.CARDS.items()
+        }
+
+    def boot_with_request(self):
+        port = copy.deepcopy(
+            requests.ResourceRequestNeutronFixture.port_with_sriov_resource_request
+        )
+        self.neutron._networks[port['network_id']] = self.neutron.network_2
+        self.neutron._ports[port['id']] = port
+        self.boot_flavor(networks=[{'port': port['id']}])
+        self.ports[self.server['id']] = [port['id']]
+        self.port = port['id']
+
+    def assert_card(self, host):
+        profile = self.neutron.show_port(self.port)['port']['binding:profile']
+        self.assertEqual(self.cards[host], profile['allocation'])
+        self.assertEqual(
+            '0000:%02x:00.1' % self.CARDS[host], profile['pci_slot']
+        )
+
+    def test_moved_and_reverted(self):
+        self.boot_with_request()
+        self.assert_card('host1')
+        self.act({'migrate': {'host': None}}, 'VERIFY_RESIZE')
+        self.assert_taken_by('host2')
+        self.assert_card('host2')
+        self.assertEqual('ACTIVE', self.revert(self.server)['status'])
+        self.assertEqual([], self.wait_for_no_leak(self.server))
+        self.assert_card('host1')
