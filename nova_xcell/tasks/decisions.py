@@ -13,7 +13,6 @@ from oslo_log import log as logging
 
 from nova import objects
 from nova.conductor.tasks import cross_cell_migrate
-from nova.objects import fields
 
 from nova_xcell.tasks import attempts
 from nova_xcell.tasks import cells
@@ -53,11 +52,6 @@ class _Decision:
                     instance=self.instance,
                 )
                 self._finish()
-                self._notify_of_end()
-
-    def _notify_of_end(self) -> None:
-        """Send what the host's task sends at its end."""
-        raise NotImplementedError()
 
     def _finish(self) -> None:
         move = xcell_move.Move(
@@ -86,33 +80,12 @@ class ConfirmResizeTask(_Decision, cross_cell_migrate.ConfirmResizeTask):
     wanted = goal.Goal.CONFIRM
     name = 'confirm'
 
-    def _notify_of_end(self) -> None:
-        self.instance.refresh()
-        self._send_resize_confirm_notification(
-            self.instance, fields.NotificationPhase.END
-        )
-
 
 class RevertResizeTask(_Decision, revert_resize.RevertResizeTask):
     """A revert that waits for the hosts it needs (XC-14)."""
 
     wanted = goal.Goal.REVERT
     name = 'revert'
-
-    def _notify_of_end(self) -> None:
-        self._send_resize_revert_notification(
-            self._source_instance(), fields.NotificationPhase.END
-        )
-
-    def _source_instance(self) -> objects.Instance:
-        cell = objects.HostMapping.get_by_host(
-            self.context, self.migration.source_compute
-        ).cell_mapping
-        return objects.Instance.get_by_uuid(
-            cells.targeted(self.context, cell),
-            self.migration.instance_uuid,
-            expected_attrs=['flavor', 'info_cache', 'metadata'],
-        )
 
 
 @contextlib.contextmanager

@@ -24,6 +24,7 @@ from nova_xcell.tasks import cells
 from nova_xcell.tasks import goal
 from nova_xcell.tasks import lease
 from nova_xcell.tasks import move as xcell_move
+from nova_xcell.tasks import notifications
 from nova_xcell.tasks import revert_resize
 from nova_xcell.tasks import services
 from nova_xcell.tasks import way_back
@@ -67,6 +68,8 @@ def carry_out(
         way_back.WayBack(move, clients).revert()
     elif wanted is goal.Goal.ROLL_BACK:
         way_back.WayBack(move, clients).roll_back(settled)
+    move.refresh()
+    notifications.decision_ends(move, wanted)
 
 
 def end_delete(move: xcell_move.Move) -> None:
@@ -74,9 +77,8 @@ def end_delete(move: xcell_move.Move) -> None:
 
     It confirms first. Whoever still waits for that goes on with it.
 
-    :param move: the move, at its end
+    :param move: the move, at its end and read again
     """
-    move.refresh()
     instance = move.home.instance
     if instance is not None and instance.task_state in DELETING:
         instance.task_state = None

@@ -3,6 +3,7 @@
 
 from nova import context as nova_context
 from nova import objects
+from nova.compute import instance_actions
 from nova.compute import task_states
 from nova.policies import base as base_policies
 from nova.policies import servers as servers_policies
@@ -54,6 +55,27 @@ class TestReconcile(dest_hosts.DestHostsTest):
             [True, False],
             [m.cross_cell_move for m in self.migrations('cell2')],
         )
+
+    def test_end_of_a_decision_is_notified(self):
+        """XC-21: as if the conductor had not died."""
+        self.boot()
+        self.resize(self.server, host='host2')
+        with self.context_of('cell2') as context:
+            objects.InstanceAction.action_start(
+                context, self.server['id'], instance_actions.CONFIRM_RESIZE
+            )
+        (migration,) = self.migrations('cell2')
+        migration.status = 'confirming'
+        migration.save()
+        (finding,) = self.findings()
+        self.assertIsNone(self.reconciler().heal(finding))
+        (sent,) = self.notifier.wait_for_versioned_notifications(
+            'instance.resize_confirm.end'
+        )
+        self.assertEqual(
+            self.server['id'], sent['payload']['nova_object.data']['uuid']
+        )
+        self.assertEqual([], self.wait_for_no_leak(self.server))
 
     def test_touching_does_not_change_what_is_shown(self):
         """XC-07: nova-api shows the newer of the two records of a move."""
