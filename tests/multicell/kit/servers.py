@@ -195,6 +195,17 @@ class Server:
             'the volume is attached',
         )
 
+    @property
+    def volumes(self) -> list[str]:
+        """The uuids of its volumes."""
+        path = f'/servers/{self.uuid}/os-volume_attachments'
+        return [
+            attachment['volumeId']
+            for attachment in self.clients.compute('GET', path)[
+                'volumeAttachments'
+            ]
+        ]
+
     def delete(self) -> None:
         """Delete the server and wait until it is gone."""
         self.clients.compute('DELETE', f'/servers/{self.uuid}')

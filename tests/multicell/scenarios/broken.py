@@ -100,6 +100,23 @@ def libvirtd_restarts(context: Context) -> None:
 
 
 @scenario(needs_plugins=True)
+def source_libvirtd_restarts(context: Context) -> None:
+    """The hypervisor's daemon of the source is away."""
+    _move_without(
+        context,
+        context.faults.killed('libvirtd-host1a'),
+        'nova-compute-host1a',
+        SNAPSHOT,
+    )
+
+
+@scenario(needs_plugins=True)
+def glance_is_away_at_the_end(context: Context) -> None:
+    """The destination does not get the image of the root disk."""
+    _finish_without(context, context.faults.killed('glance-api'))
+
+
+@scenario(needs_plugins=True)
 def source_broker_restarts(context: Context) -> None:
     """The broker of the cell that the server comes from is away."""
     _move_without(

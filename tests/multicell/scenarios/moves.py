@@ -182,3 +182,21 @@ def auto_confirm(context: Context) -> None:
     expect(server.host, 'host2a', 'host')
     server.settle()
     server.ticks()
+
+
+@scenario(needs_plugins=True)
+def attach_while_resized(context: Context) -> None:
+    """A volume that comes before a decision is there after it."""
+    server = context.resources.server('host1a')
+    volumes: list[str] = []
+    for disk, decide in (('vdb', server.revert), ('vdc', server.confirm)):
+        move(context, server)
+        volumes.append(context.resources.volume())
+        server.attach(volumes[-1])
+        server.fill(disk)
+        sums = server.sums()
+        server.settle()
+        decide()
+        expect(sorted(server.volumes), sorted(volumes), 'volumes')
+        expect(server.sums(), sums, 'data')
+        server.settle()
