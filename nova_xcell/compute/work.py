@@ -27,6 +27,10 @@ KEEP_ERROR = 'xcell_keep_error'
 #: vm_state that the server had. Until then it is in ERROR and has a task.
 WAITS = 'xcell_waits'
 
+#: Key of the system metadata of a server from when its guest is started again
+#: until all of its move is undone; its value is how the migration ends.
+UNDOING = 'xcell_undoing'
+
 #: Key of the system metadata of a server in a request, not in the database:
 #: who asks brings the move to its end, whatever becomes of the request.
 DRIVEN = 'xcell_driven'

@@ -56,6 +56,8 @@ class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
         self.compute_rpcapi = remote.ComputeAPI()
 
     def _execute(self):
+        # Of an earlier move, if nobody has come to it.
+        self.instance.system_metadata.pop(work.UNDOING, None)
         with decisions.driving(self.context, self.source_migration):
             try:
                 super()._execute()

@@ -42,6 +42,8 @@ class Half:
     :ivar vm_state: of that record
     :ivar task_state: of that record
     :ivar status: of its record of the migration, None without one
+    :ivar undoing: how the migration ends when what is left of the move is
+        undone, None if it does not say that anything is
     """
 
     exists: bool = False
@@ -49,6 +51,7 @@ class Half:
     vm_state: str | None = None
     task_state: str | None = None
     status: str | None = None
+    undoing: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,6 +74,10 @@ class Facts:
     spec_is_current: bool = True
 
 
+#: By how the migration ends.
+_UNDONE = {'error': Goal.ROLL_BACK, 'reverted': Goal.REVERT}
+
+
 def choose(facts: Facts) -> Goal:
     """Decide where a move has to go.
 
@@ -82,6 +89,8 @@ def choose(facts: Facts) -> Goal:
 def _at_source(facts: Facts) -> Goal:
     source, target = facts.source, facts.target
     if not target.exists and source.status in (None, *ENDED):
+        if source.undoing:
+            return _UNDONE[source.undoing]
         failed = source.vm_state == ERROR and _reverts(facts)
         if not failed and source.task_state not in TASKS:
             return Goal.REST

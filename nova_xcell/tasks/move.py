@@ -14,6 +14,7 @@ from nova import objects
 from nova.i18n import _
 
 from nova_xcell import exception
+from nova_xcell.compute import work
 from nova_xcell.tasks import cells
 from nova_xcell.tasks import goal
 from nova_xcell.tasks import remote
@@ -85,6 +86,7 @@ class Half:
             vm_state=self.instance.vm_state,
             task_state=self.instance.task_state,
             status=status,
+            undoing=self.instance.system_metadata.get(work.UNDOING),
         )
 
     def last_action(self) -> str | None:

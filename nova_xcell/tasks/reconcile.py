@@ -20,6 +20,7 @@ from nova.compute import vm_states
 import nova.conf
 
 from nova_xcell import exception
+from nova_xcell.compute import work
 from nova_xcell.tasks import cells
 from nova_xcell.tasks import goal
 from nova_xcell.tasks import lease
@@ -228,12 +229,14 @@ def _open_moves(context) -> ty.Iterator[tuple[str, str]]:
     ):
         if migration.cross_cell_move:
             yield migration.instance_uuid, migration.uuid
-    # What is hidden, what waits for confirm or has a task of a move when the
-    # move is over already.
+    # What is hidden, what waits for confirm, has a task of a move or says that
+    # it is not undone yet when the move is over already.
     for filters in (
         {'hidden': True},
         {'vm_state': vm_states.RESIZED},
         {'task_state': sorted(goal.TASKS)},
+        {'system_metadata': {work.UNDOING: 'error'}},
+        {'system_metadata': {work.UNDOING: 'reverted'}},
     ):
         for instance in objects.InstanceList.get_by_filters(
             context, {'deleted': False, **filters}, expected_attrs=[]

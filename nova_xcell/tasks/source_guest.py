@@ -123,6 +123,10 @@ class SourceGuest:
             instance.old_flavor = instance.flavor
         if not decided and instance.vm_state == vm_states.ERROR:
             instance.system_metadata[work.KEEP_ERROR] = 'True'
+        # The host leaves the server as if nothing was to come.
+        instance.system_metadata[work.UNDOING] = (
+            'reverted' if decided else 'error'
+        )
         instance.task_state = task_states.RESIZE_REVERTING
         instance.save()
         source.migration.status = 'reverting'

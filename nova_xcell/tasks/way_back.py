@@ -250,14 +250,17 @@ class WayBack:
             instance.task_state = None
         # A server in ERROR stays there, as in the host: with the fault, until
         # it is hard rebooted.
-        for key in ('old_vm_state', work.KEEP_ERROR, work.WAITS):
+        for key in (
+            'old_vm_state', work.KEEP_ERROR, work.UNDOING, work.WAITS
+        ):  # fmt: skip
             instance.system_metadata.pop(key, None)
         instance.old_flavor = None
         instance.new_flavor = None
         instance.drop_migration_context()
-        instance.save()
         self.move.map_to(source)
-        self.move.renew_spec(source.instance)
+        self.move.renew_spec(instance)
+        # The last step: from here on there is nothing to do.
+        instance.save()
 
     def _delete_images(self, instance: objects.Instance) -> None:
         try:

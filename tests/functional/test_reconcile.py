@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which moves the reconciler takes for its own (XC-27)."""
 
+from unittest import mock
+
 from nova import context as nova_context
 from nova import objects
 from nova.compute import instance_actions
@@ -8,10 +10,13 @@ from nova.compute import task_states
 from nova.policies import base as base_policies
 from nova.policies import servers as servers_policies
 
+from nova_xcell.tasks import cross_cell_migrate
 from nova_xcell.tasks import goal
 from nova_xcell.tasks import lease
 from nova_xcell.tasks import reconcile
 from nova_xcell.tasks import services
+from nova_xcell.tasks import way_back
+from tests.embedded import injection
 from tests.functional import dest_hosts
 
 
@@ -76,6 +81,36 @@ class TestReconcile(dest_hosts.DestHostsTest):
             self.server['id'], sent['payload']['nova_object.data']['uuid']
         )
         self.assertEqual([], self.wait_for_no_leak(self.server))
+
+    def test_conductor_dies_when_the_guest_runs_again(self):
+        """Nothing but a mark tells that the move is not undone yet."""
+        self.boot()
+        driver = self.computes['host2'].manager.driver
+        with (
+            mock.patch.object(driver, 'spawn', side_effect=RuntimeError),
+            # The conductor of the move.
+            mock.patch.object(
+                cross_cell_migrate.CrossCellMigrationTask,
+                '_finish_after',
+                return_value=False,
+            ),
+        ):
+            self.resize(self.server, host='host2')
+        (finding,) = self.findings()
+        with mock.patch.object(
+            way_back.WayBack, '_tidy', side_effect=injection.ProcessDeath
+        ):
+            self.assertRaises(
+                injection.ProcessDeath, self.reconciler().heal, finding
+            )
+        server = self.api.get_server(self.server['id'])
+        self.assertIsNone(server['OS-EXT-STS:task_state'])
+        self.assertEqual('reverted', self.migrations()[0].status)
+        (finding,) = self.findings()
+        self.assertIsNone(self.reconciler().heal(finding))
+        self.assertEqual([], self.findings())
+        self.assertEqual([], self.wait_for_no_leak(server, upkeep=True))
+        self.assertEqual('error', self.migrations()[0].status)
 
     def test_touching_does_not_change_what_is_shown(self):
         """XC-07: nova-api shows the newer of the two records of a move."""

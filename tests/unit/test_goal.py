@@ -90,6 +90,13 @@ CASES = {
         None,
         Goal.ROLL_BACK,
     ),
+    'failed, and the guest runs again, but more is left': (
+        False,
+        source('reverted', task_state=None, undoing='error'),
+        NOTHING,
+        'migrate',
+        Goal.ROLL_BACK,
+    ),
     'given up with nothing left': (
         False,
         source('error', task_state=None),
