@@ -17,6 +17,7 @@ from nova.compute import utils as compute_utils
 import nova.conf
 
 from nova_xcell import exception
+from nova_xcell.compute import claims
 from nova_xcell.compute import disk_check
 from nova_xcell.compute import endpoint
 from nova_xcell.compute import port_providers
@@ -31,6 +32,8 @@ LOG = logging.getLogger(__name__)
 
 #: Name of the instance action event of the volume check.
 VOLUME_CHECK_EVENT = 'compute_can_connect_volumes'
+#: Extra spec of flavors that ask for PCI devices.
+PCI_ALIAS = 'pci_passthrough:alias'
 
 
 class ComputeManager(tracked_moves.ComputeManager):
@@ -110,15 +113,19 @@ class ComputeManager(tracked_moves.ComputeManager):
             with self.xcell_preparations.running(migration.uuid, drop_claim):
                 self._xcell_refuse_if_overtaken(ctxt, migration.uuid)
                 disk_check.check_destination(ctxt, self.driver, instance)
-                migration_context = super().prep_snapshot_based_resize_at_dest(
-                    ctxt, instance, flavor, nodename, migration, limits
-                )
+                with claims.following(
+                    self._xcell_allocations(ctxt, instance, flavor)
+                ):
+                    super().prep_snapshot_based_resize_at_dest(
+                        ctxt, instance, flavor, nodename, migration, limits
+                    )
                 try:
+                    claims.forget_providers(instance)
                     self._xcell_check_volumes(ctxt, instance)
                 except Exception:
                     drop_claim()
                     raise
-                return migration_context
+                return instance.migration_context
         except exception.PreparationAbandoned as exc:
             LOG.info(
                 'Not preparing for a move to this host: %s',
@@ -144,6 +151,27 @@ class ComputeManager(tracked_moves.ComputeManager):
             or migration.dest_compute not in (None, self.host)
         ):
             raise exception.PreparationAbandoned(migration=migration_uuid)
+
+    def _xcell_allocations(
+        self, ctxt, instance: objects.Instance, flavor: objects.Flavor
+    ) -> dict[str, dict]:
+        """Return what a server has in placement, if the claim has to know.
+
+        :raises: nova.exception.MigrationPreCheckError, as when the host asks
+        """
+        if PCI_ALIAS not in flavor.extra_specs:
+            return {}
+        try:
+            return self.reportclient.get_allocs_for_consumer(
+                ctxt, instance.uuid
+            )['allocations']
+        except Exception as exc:
+            LOG.warning(
+                'Placement does not say which devices are allocated.',
+                instance=instance,
+                exc_info=True,
+            )
+            raise nova_exception.MigrationPreCheckError(reason=str(exc))
 
     def _xcell_check_volumes(self, ctxt, instance: objects.Instance) -> None:
         with compute_utils.EventReporter(

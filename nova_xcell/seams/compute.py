@@ -150,6 +150,52 @@ SEAMS: tuple[Seam, ...] = (
         "(self, context, instance, nodename, flavor=None, prefix='new_')",
         services=COMPUTE,
     ),
+    # The devices of a claim are those in placement. As with compute_stats, the
+    # resource tracker finds the class through the name of its module.
+    Seam(
+        'nova.compute.resource_tracker',
+        'claims',
+        REPLACED,
+        plugin=('nova_xcell.compute', 'claims'),
+        services=COMPUTE,
+    ),
+    Seam(
+        'nova.compute.claims',
+        'MoveClaim.__init__',
+        OVERRIDDEN,
+        '(self, context, instance, nodename, flavor, image_meta, tracker, '
+        'compute_node, pci_requests, migration, limits=None)',
+        services=COMPUTE,
+    ),
+    Seam(
+        'nova.compute.resource_tracker',
+        'ResourceTracker._move_claim',
+        CALLED,
+        '(self, context, instance, new_flavor, nodename, migration, '
+        'allocations, move_type=None, image_meta=None, limits=None)',
+        services=COMPUTE,
+    ),
+    Seam(
+        'nova.compute.pci_placement_translator',
+        'get_resource_class',
+        CALLED,
+        '(requested_name, vendor_id, product_id)',
+        services=COMPUTE,
+    ),
+    Seam(
+        'nova.compute.pci_placement_translator',
+        'get_traits',
+        CALLED,
+        '(traits_str)',
+        services=COMPUTE,
+    ),
+    Seam(
+        'nova.pci.stats',
+        'PciDeviceStats._get_rp_uuids_for_request',
+        CALLED,
+        '(self, provider_mapping, request)',
+        services=COMPUTE,
+    ),
     Seam(
         'nova.virt.block_device',
         'DriverVolumeBlockDevice._get_volume',

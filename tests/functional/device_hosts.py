@@ -169,7 +169,12 @@ class DeviceHostsTest(base.ServersTestBase):
                 for instance in objects.InstanceList.get_by_filters(
                     context,
                     {'uuid': self.server['id'], 'hidden': None},
-                    expected_attrs=['numa_topology', 'pci_devices'],
+                    expected_attrs=[
+                        'migration_context',
+                        'numa_topology',
+                        'pci_devices',
+                        'pci_requests',
+                    ],
                 ):
                     records[cell] = instance
         return records

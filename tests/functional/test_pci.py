@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Servers with PCI devices and SR-IOV ports move to another cell (XC-25)."""
 
+from oslo_utils import uuidutils
+
+from nova.tests.fixtures import libvirt as fakelibvirt
+
 from tests.functional import device_hosts
 
 
@@ -66,6 +70,127 @@ class TestPciDevice(_DevicesTest):
         self.assertEqual('host3', self.migrate())
         self.assertEqual(set(), self.devices('host2'))
         self.check_at('host3', 'cell2')
+
+
+class TestPlacedDevice(_DevicesTest):
+    """A device that placement knows, and has chosen."""
+
+    RESOURCE_CLASS = 'CUSTOM_PCI_%s_%s' % (
+        fakelibvirt.PCI_VEND_ID,
+        fakelibvirt.PCI_PROD_ID,
+    )
+
+    def setUp(self):
+        self.flags(report_in_placement=True, group='pci')
+        self.flags(pci_in_placement=True, group='filter_scheduler')
+        super().setUp()
+
+    def boot_with_device(self, free, alias='card:1'):
+        """Boot it when there is one device only that host2 may give away.
+
+        :param free: the device's number
+        """
+        self.boot(pci_passthrough__alias=alias)
+        self.before = self.check_at('host1', 'cell1')
+        self.take_device('host2', 1 - free)
+
+    def take_device(self, host, number):
+        """Let somebody whom Nova does not know have a device of a host."""
+        (provider,) = (
+            uuid
+            for uuid, address in self.providers(host).items()
+            if address == address_of(host, number)
+        )
+        self.placement.put(
+            '/allocations/%s' % uuidutils.generate_uuid(),
+            version='1.28',
+            body={
+                'allocations': {
+                    provider: {'resources': {self.RESOURCE_CLASS: 1}}
+                },
+                'project_id': self.api.project_id,
+                'user_id': 'somebody',
+                'consumer_generation': None,
+            },
+        )
+
+    def providers(self, host):
+        """Return the addresses of a host's devices by provider."""
+        return {
+            self._get_provider_uuid_by_name(
+                '%s_%s' % (host, address_of(host, number))
+            ): address_of(host, number)
+            for number in range(self.DEVICES['num_pci'])
+        }
+
+    def check_at(self, host, cell):
+        devices = super().check_at(host, cell)
+        held = self.placement.get('/allocations/' + self.server['id']).body[
+            'allocations'
+        ]
+        providers = self.providers(host)
+        self.assertEqual(
+            devices | {self.compute_rp_uuids[host]},
+            {providers.get(uuid, uuid) for uuid in held},
+        )
+        if cell == 'cell2':
+            self.assert_nothing_remembered(self.records()[cell])
+        return devices
+
+    def assert_nothing_remembered(self, record):
+        """A later claim, maybe on another host, chooses anew."""
+        requests = list(record.pci_requests.requests)
+        if record.migration_context:
+            requests += record.migration_context.new_pci_requests.requests
+        for request in requests:
+            self.assertNotIn('rp_uuids', request.spec[0])
+
+    def allocated(self):
+        """Return the hosts as if their devices were no providers."""
+        hosts = {
+            uuid: host
+            for host in device_hosts.HOSTS
+            for uuid in self.providers(host)
+        }
+        return [
+            {hosts.get(name, name) for name in names}
+            for names in super().allocated()
+        ]
+
+    def test_the_first_is_free(self):
+        self.boot_with_device(free=0)
+        self.confirm_and_check()
+        self.assertEqual({address_of('host2', 0)}, self.devices('host2'))
+
+    def test_the_second_is_free(self):
+        """The claim would take the first."""
+        self.boot_with_device(free=1)
+        self.confirm_and_check()
+        self.assertEqual({address_of('host2', 1)}, self.devices('host2'))
+
+    def test_revert(self):
+        self.boot_with_device(free=1)
+        self.revert_and_check()
+
+    def test_two_aliases(self):
+        """Nothing is shared out between them that placement has not given."""
+        self.boot(pci_passthrough__alias='card:1,card:1')
+        self.before = self.check_at('host1', 'cell1')
+        self.confirm_and_check()
+
+    def test_next_host(self):
+        self.boot_with_device(free=1)
+        self.take_device('host3', 0)
+        self.fail_claim('host2')
+        self.assertEqual('host3', self.migrate())
+        self.assertEqual(set(), self.devices('host2'))
+        self.assertEqual(
+            {address_of('host3', 1)}, self.check_at('host3', 'cell2')
+        )
+
+
+def address_of(host, number):
+    return '0000:%x:%02x.0' % (device_hosts.HOSTS[host][1], number)
 
 
 class TestSriovPort(_DevicesTest):
