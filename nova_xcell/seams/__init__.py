@@ -15,6 +15,7 @@ from nova_xcell.seams import compute
 from nova_xcell.seams import conductor
 from nova_xcell.seams.seam import CALLED
 from nova_xcell.seams.seam import check
+from nova_xcell.seams.seam import EXTENDED
 from nova_xcell.seams.seam import holder
 from nova_xcell.seams.seam import OVERRIDDEN
 from nova_xcell.seams.seam import REPLACED
@@ -23,6 +24,7 @@ from nova_xcell.seams.seam import spell_signature
 
 __all__ = (
     'CALLED',
+    'EXTENDED',
     'OVERRIDDEN',
     'REPLACED',
     'SEAMS',

@@ -123,6 +123,32 @@ class TestLoader(unittest.TestCase):
         self.arm('all')
         self.assert_ours()
 
+    def test_two_features_extend_one_class(self):
+        class First:
+            def work(self, *args, **kwargs):
+                return 'first, ' + super().work(*args, **kwargs)
+
+        class Second:
+            def work(self, *args, **kwargs):
+                return 'second, ' + super().work(*args, **kwargs)
+
+        self.plugins.update(first=First, second=Second)
+        self.table(
+            *(
+                seams.Seam(
+                    self.name, 'Thing', seams.EXTENDED, plugin=('ns', name)
+                )
+                for name in ('first', 'second')
+            )
+        )
+        original = self.host().Thing
+        self.arm('all')
+        ours = self.host().Thing
+        self.assertEqual('second, first, host', ours().work(None))
+        self.assertEqual('Thing', ours.__name__)
+        loader.disarm()
+        self.assertIs(original, self.host().Thing)
+
     def test_feature_switched_off(self):
         self.arm()
         self.assert_plain()
