@@ -11,6 +11,10 @@ from nova_xcell.seams.seam import Seam
 
 _FLAGS = features.LIVE_MIGRATION_FLAGS.name
 
+# Whether Nova knows of several connections (multifd) for one migration.
+_ONE_CONNECTION = (31, 32)
+_SEVERAL_CONNECTIONS = (33, 34)
+
 # The driver: auto-converge and post-copy for each migration.
 _DRIVER: tuple[Seam, ...] = (
     Seam(
@@ -67,7 +71,7 @@ _DRIVER: tuple[Seam, ...] = (
         'destination_xml=None, flags=0, bandwidth=0)',
         feature=_FLAGS,
         services=COMPUTE,
-        nova_releases=(31, 32),
+        nova_releases=_ONE_CONNECTION,
     ),
     Seam(
         'nova.virt.libvirt.guest',
@@ -77,7 +81,7 @@ _DRIVER: tuple[Seam, ...] = (
         'destination_xml=None, flags=0, bandwidth=0, parallel=0)',
         feature=_FLAGS,
         services=COMPUTE,
-        nova_releases=(33, 34),
+        nova_releases=_SEVERAL_CONNECTIONS,
     ),
     Seam(
         'nova.virt.libvirt.guest',
