@@ -137,9 +137,9 @@ def _check_module(module: types.ModuleType) -> None:
 
 def _install_module(module: types.ModuleType) -> None:
     for seam in _seams_of(module):
-        if seam.kind == seams.REPLACED and seam not in _installed:
+        if seam.plugin is not None and seam not in _installed:
             _installed[seam] = _install(seam, module)
-            LOG.info('nova-xcell: %s is replaced.', seam.path)
+            LOG.info('nova-xcell: %s is %s.', seam.path, seam.kind)
 
 
 def _seams_of(module: types.ModuleType) -> list[seams.Seam]:
@@ -148,15 +148,28 @@ def _seams_of(module: types.ModuleType) -> list[seams.Seam]:
 
 def _install(seam: seams.Seam, module: types.ModuleType) -> _Installed:
     owner, key = seams.holder(seam, module)
-    replacement = _load_plugin(*seam.plugin)
     if seam.item is not None:
         owner, key = getattr(owner, key), seam.item
         original = owner[key]
-        owner[key] = replacement
     else:
         original = getattr(owner, key)
+    replacement = _load_plugin(*seam.plugin)
+    if seam.kind == seams.EXTENDED:
+        replacement = _before(replacement, original)
+    if seam.item is not None:
+        owner[key] = replacement
+    else:
         setattr(owner, key, replacement)
     return _Installed(seam, owner, key, original, replacement)
+
+
+def _before(mixin: type, original: type) -> type:
+    """Return a class that has what a mixin adds, and the original's name."""
+    return type(
+        original.__name__,
+        (mixin, original),
+        {'__module__': mixin.__module__, '__doc__': original.__doc__},
+    )
 
 
 def _uninstall(entry: _Installed) -> None:

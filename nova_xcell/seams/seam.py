@@ -12,6 +12,9 @@ from nova_xcell import releases
 
 #: The value of the attribute is exchanged for the plug-in's.
 REPLACED = 'replaced'
+#: The value is a class; one of the plug-in's goes before it, so that several
+#: features can have a part in it.
+EXTENDED = 'extended'
 #: A subclass of ours overrides it, and calls ``super()`` unless the row says
 #: that it does not.
 OVERRIDDEN = 'overridden'
@@ -26,11 +29,12 @@ class Seam:
     :ivar module: host module that holds it; checked and installed as soon as
         that module is imported, not before
     :ivar attribute: dotted name inside the module
-    :ivar kind: :data:`REPLACED`, :data:`OVERRIDDEN` or :data:`CALLED`
+    :ivar kind: :data:`REPLACED`, :data:`EXTENDED`, :data:`OVERRIDDEN` or
+        :data:`CALLED`
     :ivar signature: the parameters relied on, as ``inspect`` spells them
         without annotations; None for what is not called
-    :ivar plugin: for a replaced one, stevedore namespace and name of what
-        takes its place
+    :ivar plugin: for a replaced or extended one, stevedore namespace and name
+        of what takes its place or goes before it
     :ivar item: for a replaced one that is a dictionary, the key
     :ivar feature: the feature it belongs to
     :ivar services: services it has an effect in

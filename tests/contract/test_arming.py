@@ -35,7 +35,7 @@ OURS = '''\
 nova_xcell.compute.manager.ComputeManager
 nova_xcell.tasks.cross_cell_migrate
 nova_xcell.weighers.cross_cell
-nova_xcell.virt.libvirt_driver
+nova_xcell.virt.flags_driver
 nova_xcell.api.compute_api
 nova_xcell.api.policies'''
 

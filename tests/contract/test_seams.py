@@ -19,6 +19,7 @@ from nova.policies import servers as host_policies
 from nova.scheduler.weights import cross_cell as host_weigher
 from nova.virt.libvirt import driver as host_driver
 
+from nova_xcell import features
 from nova_xcell import releases
 from nova_xcell import seams
 from nova_xcell.api import compute_api
@@ -31,13 +32,21 @@ from nova_xcell.tasks import task_manager
 from nova_xcell.views import host_api as our_host_api
 from nova_xcell.views import migration_list
 from nova_xcell.views import stats
+from nova_xcell.virt import flags_driver
 from nova_xcell.virt import libvirt_driver
 from nova_xcell.weighers import cross_cell
 
 
 class TestTable(unittest.TestCase):
     def test_every_seam_is_as_expected(self):
-        self.assertEqual({}, seams.check_all(seams.SEAMS))
+        self.assertEqual(
+            {},
+            seams.check_all(
+                seams.for_features(
+                    features.FEATURES, releases.installed('nova')
+                )
+            ),
+        )
 
     def test_host_is_supported(self):
         self.assertIn(
@@ -50,11 +59,10 @@ class TestTable(unittest.TestCase):
     def test_rows_are_complete(self):
         for seam in seams.SEAMS:
             with self.subTest(seam.path):
-                self.assertEqual(
-                    seam.kind == seams.REPLACED, seam.plugin is not None
-                )
+                is_exchanged = seam.kind in (seams.REPLACED, seams.EXTENDED)
+                self.assertEqual(is_exchanged, seam.plugin is not None)
                 self.assertTrue(seam.services)
-                if seam.kind != seams.REPLACED:
+                if not is_exchanged:
                     self.assertIsNotNone(seam.signature)
 
     def test_replaced_classes_do_not_name_themselves_in_super(self):
@@ -102,6 +110,7 @@ class TestOverrides(unittest.TestCase):
             ),
             (cross_cell.CrossCellWeigher, host_weigher.CrossCellWeigher),
             (libvirt_driver.LibvirtDriver, host_driver.LibvirtDriver),
+            (flags_driver.LibvirtDriver, host_driver.LibvirtDriver),
             (manager.ComputeManager, host_manager.ComputeManager),
             (swap.RevertResizeTask, host_tasks.RevertResizeTask),
             (compute_api.API, host_api.API),

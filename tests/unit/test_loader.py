@@ -96,10 +96,10 @@ class TestLoader(unittest.TestCase):
         host = self.host()
         self.assertIs(self.plugins['thing'], host.Thing)
         self.assertEqual({'service': 'ours.Manager'}, host.MANAGERS)
-        self.assertEqual((FEATURE,), loader.armed())
+        self.assertIn(FEATURE, loader.armed())
 
     def test_host_module_imported_after(self):
-        self.assertEqual((FEATURE,), self.arm('all'))
+        self.assertEqual(tuple(features.FEATURES), self.arm('all'))
         self.assertNotIn(self.name, sys.modules)
         self.assert_ours()
 
@@ -122,6 +122,32 @@ class TestLoader(unittest.TestCase):
         loader.disarm()
         self.arm('all')
         self.assert_ours()
+
+    def test_two_features_extend_one_class(self):
+        class First:
+            def work(self, *args, **kwargs):
+                return 'first, ' + super().work(*args, **kwargs)
+
+        class Second:
+            def work(self, *args, **kwargs):
+                return 'second, ' + super().work(*args, **kwargs)
+
+        self.plugins.update(first=First, second=Second)
+        self.table(
+            *(
+                seams.Seam(
+                    self.name, 'Thing', seams.EXTENDED, plugin=('ns', name)
+                )
+                for name in ('first', 'second')
+            )
+        )
+        original = self.host().Thing
+        self.arm('all')
+        ours = self.host().Thing
+        self.assertEqual('second, first, host', ours().work(None))
+        self.assertEqual('Thing', ours.__name__)
+        loader.disarm()
+        self.assertIs(original, self.host().Thing)
 
     def test_feature_switched_off(self):
         self.arm()
