@@ -17,8 +17,6 @@ from nova_xcell import features
 from nova_xcell import loader
 from nova_xcell import seams
 
-FEATURE = features.CROSS_CELL_RESIZE.name
-
 HOST = '''
 class Thing:
     def work(self, context, *, force=False):
@@ -96,10 +94,10 @@ class TestLoader(unittest.TestCase):
         host = self.host()
         self.assertIs(self.plugins['thing'], host.Thing)
         self.assertEqual({'service': 'ours.Manager'}, host.MANAGERS)
-        self.assertEqual((FEATURE,), loader.armed())
+        self.assertEqual(tuple(features.FEATURES), loader.armed())
 
     def test_host_module_imported_after(self):
-        self.assertEqual((FEATURE,), self.arm('all'))
+        self.assertEqual(tuple(features.FEATURES), self.arm('all'))
         self.assertNotIn(self.name, sys.modules)
         self.assert_ours()
 
@@ -217,6 +215,17 @@ class TestLoader(unittest.TestCase):
 
 
 class TestSignatures(unittest.TestCase):
+    def test_sentinel(self):
+        """An address is in its spelling, which is another each time."""
+        sentinel = object()
+
+        def function(a=sentinel, b=None):
+            return a, b
+
+        self.assertEqual(
+            '(a=<object>, b=None)', seams.spell_signature(function)
+        )
+
     def test_annotations_do_not_count(self):
         def function(a: int, b: str = 'x', *args, c=None, **kwargs) -> int:
             return 0
