@@ -27,8 +27,23 @@ CROSS_CELL_RESIZE = Feature(
     'cross-cell-resize', 'resize and cold migration into another cell'
 )
 
+LIVE_MIGRATION_FLAGS = Feature(
+    'live-migration-flags',
+    'auto-converge and post-copy of each server, from its flavor and image',
+)
+
+LIVE_MIGRATION_API = Feature(
+    'live-migration-api',
+    'live migrations that can be followed from the request to the end',
+)
+
 FEATURES: dict[str, Feature] = {
-    feature.name: feature for feature in (CROSS_CELL_RESIZE,)
+    feature.name: feature
+    for feature in (
+        CROSS_CELL_RESIZE,
+        LIVE_MIGRATION_FLAGS,
+        LIVE_MIGRATION_API,
+    )
 }
 
 

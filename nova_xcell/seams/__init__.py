@@ -13,6 +13,7 @@ from nova_xcell import exception
 from nova_xcell.seams import api
 from nova_xcell.seams import compute
 from nova_xcell.seams import conductor
+from nova_xcell.seams import live_migration
 from nova_xcell.seams.seam import CALLED
 from nova_xcell.seams.seam import check
 from nova_xcell.seams.seam import EXTENDED
@@ -36,7 +37,9 @@ __all__ = (
     'spell_signature',
 )
 
-SEAMS: tuple[Seam, ...] = api.SEAMS + conductor.SEAMS + compute.SEAMS
+SEAMS: tuple[Seam, ...] = (
+    api.SEAMS + conductor.SEAMS + compute.SEAMS + live_migration.SEAMS
+)
 
 
 def for_features(
@@ -63,7 +66,10 @@ def check_all(seams: ty.Iterable[Seam]) -> dict[Seam, str]:
     :returns: what is wrong, by seam; empty if all is well
     """
     problems = {}
-    for seam in seams:
+    # Importing nova-api decides on monkey patching, so it has to come first.
+    for seam in sorted(
+        seams, key=lambda seam: not seam.module.startswith('nova.api.')
+    ):
         try:
             check(seam, importlib.import_module(seam.module))
         except (exception.SeamChanged, ImportError) as exc:
