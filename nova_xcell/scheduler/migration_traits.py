@@ -91,9 +91,12 @@ REQUEST_FILTERS = [
 def _of_spec(context, spec: objects.RequestSpec) -> wishes.Wishes:
     properties = {}
     if 'image' in spec and spec.image and 'properties' in spec.image:
+        of_image = spec.image.properties
         properties = {
-            key: spec.image.properties.get(key)
+            key: of_image.get(key)
             for key in (wishes.IMAGE_PROPERTY + name for name in TRAITS)
+            # The host's own class raises for what it does not know.
+            if key in of_image.fields
         }
     if not any(value is not None for value in properties.values()):
         instance = _moving_instance(context, spec)
