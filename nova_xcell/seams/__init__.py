@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The seams: every host attribute the plug-ins replace, override or rely on.
 
-This is the one table, in a part for each service. It is checked when a service
+This is the one table, in a part for each service and for what comes
+to it with live migrations. It is checked when a service
 arms (by :mod:`nova_xcell.loader`) and by the contract tests against every
 supported release; ``nova-xcell-status upgrade check`` prints what it finds.
 """
@@ -13,7 +14,9 @@ from nova_xcell import exception
 from nova_xcell.seams import api
 from nova_xcell.seams import compute
 from nova_xcell.seams import conductor
-from nova_xcell.seams import live_migration
+from nova_xcell.seams import migration_api
+from nova_xcell.seams import migration_flags
+from nova_xcell.seams import migration_wishes
 from nova_xcell.seams.seam import CALLED
 from nova_xcell.seams.seam import check
 from nova_xcell.seams.seam import EXTENDED
@@ -39,7 +42,12 @@ __all__ = (
 
 # A class is replaced before it is extended.
 SEAMS: tuple[Seam, ...] = (
-    api.SEAMS + conductor.SEAMS + compute.SEAMS + live_migration.SEAMS
+    api.SEAMS
+    + conductor.SEAMS
+    + compute.SEAMS
+    + migration_flags.SEAMS
+    + migration_wishes.SEAMS
+    + migration_api.SEAMS
 )
 
 
@@ -67,7 +75,10 @@ def check_all(seams: ty.Iterable[Seam]) -> dict[Seam, str]:
     :returns: what is wrong, by seam; empty if all is well
     """
     problems = {}
-    for seam in seams:
+    # Importing nova-api decides on monkey patching, so it has to come first.
+    for seam in sorted(
+        seams, key=lambda seam: not seam.module.startswith('nova.api.')
+    ):
         try:
             check(seam, importlib.import_module(seam.module))
         except (exception.SeamChanged, ImportError) as exc:

@@ -111,7 +111,12 @@ def spell_signature(function: ty.Callable) -> str:
     """
     signature = inspect.signature(_undecorated(function))
     parameters = [
-        parameter.replace(annotation=inspect.Parameter.empty)
+        parameter.replace(
+            annotation=inspect.Parameter.empty,
+            default=_Sentinel()
+            if type(parameter.default) is object
+            else parameter.default,
+        )
         for parameter in signature.parameters.values()
     ]
     return str(
@@ -119,6 +124,13 @@ def spell_signature(function: ty.Callable) -> str:
             parameters=parameters, return_annotation=inspect.Signature.empty
         )
     )
+
+
+class _Sentinel:
+    """Stands for a default whose spelling has an address in it."""
+
+    def __repr__(self) -> str:
+        return '<object>'
 
 
 def _undecorated(function: ty.Callable) -> ty.Callable:

@@ -19,7 +19,7 @@ print(service.SERVICE_MANAGERS['nova-compute'])
 print(migrate.cross_cell_migrate.__name__)
 print(cross_cell.CrossCellWeigher.__module__)
 print(nova.virt.libvirt.LibvirtDriver.__module__)
-print(api.API.__module__)
+print([ours.__module__ for ours in api.API.__mro__[:-2]])
 print(policies.list_rules.__module__)
 '''
 
@@ -28,16 +28,27 @@ nova.compute.manager.ComputeManager
 nova.conductor.tasks.cross_cell_migrate
 nova.scheduler.weights.cross_cell
 nova.virt.libvirt.driver
-nova.compute.api
+[]
 nova.policies'''
 
-OURS = '''\
+#: What stands before the host's compute API.
+API_CLASSES = [
+    # The name of the whole is that of the last part.
+    'nova_xcell.api.migration_wishes',
+    'nova_xcell.api.migration_wishes',
+    'nova_xcell.api.compute_api',
+]
+
+OURS = (
+    '''\
 nova_xcell.compute.manager.ComputeManager
 nova_xcell.tasks.cross_cell_migrate
 nova_xcell.weighers.cross_cell
 nova_xcell.virt.flags_driver
-nova_xcell.api.compute_api
+%s
 nova_xcell.api.policies'''
+    % API_CLASSES
+)
 
 
 class TestArming(base.ProcessTest):
@@ -131,12 +142,13 @@ class TestArming(base.ProcessTest):
             + base.PARSE
             + textwrap.dedent('''
             from nova.api.openstack.compute import migrate_server
-            print(migrate_server.compute.API.__module__)'''),
+            print([ours.__module__ for ours
+                   in migrate_server.compute.API.__mro__[:-2]])'''),
             '--config-file',
             self.config_file(base.ENABLED),
         )
         self.assertEqual(
-            'nova_xcell.api.compute_api',
+            str(API_CLASSES),
             process.stdout.strip(),
             process.stderr,
         )

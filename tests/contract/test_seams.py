@@ -15,7 +15,10 @@ from nova.compute import stats as host_stats
 from nova.conductor import manager as host_conductor
 from nova.conductor.tasks import cross_cell_migrate as host_tasks
 from nova.conductor.tasks import migrate
+from nova.objects import image_meta as host_image_meta
 from nova.policies import servers as host_policies
+from nova.scheduler import manager as host_scheduler
+from nova.scheduler import request_filter as host_filter
 from nova.scheduler.weights import cross_cell as host_weigher
 from nova.virt.libvirt import driver as host_driver
 
@@ -23,7 +26,10 @@ from nova_xcell import features
 from nova_xcell import releases
 from nova_xcell import seams
 from nova_xcell.api import compute_api
+from nova_xcell.api import migration_wishes
 from nova_xcell.policies import cross_cell as policies
+from nova_xcell.scheduler import manager as our_scheduler
+from nova_xcell.scheduler import migration_traits
 from nova_xcell.tasks import cross_cell_migrate
 from nova_xcell.tasks import instance_copy
 from nova_xcell.tasks import old_peers
@@ -67,7 +73,11 @@ class TestTable(unittest.TestCase):
 
     def test_replaced_classes_do_not_name_themselves_in_super(self):
         """One that does would find our subclass, and recurse for ever."""
-        for owner in (host_weigher.CrossCellWeigher, host_api.API):
+        for owner in (
+            host_weigher.CrossCellWeigher,
+            host_api.API,
+            host_scheduler.SchedulerManager,
+        ):
             self.assertNotIn(
                 'super(%s,' % owner.__name__, inspect.getsource(owner)
             )
@@ -79,7 +89,7 @@ class TestOverrides(unittest.TestCase):
     def overridden(self, ours, host):
         for name, value in vars(ours).items():
             if (
-                inspect.isfunction(value)
+                (inspect.isfunction(value) or isinstance(value, classmethod))
                 and name != '__init__'
                 and hasattr(host, name)
             ):
@@ -114,6 +124,8 @@ class TestOverrides(unittest.TestCase):
             (manager.ComputeManager, host_manager.ComputeManager),
             (swap.RevertResizeTask, host_tasks.RevertResizeTask),
             (compute_api.API, host_api.API),
+            (migration_wishes.MigrationWishes, host_api.API),
+            (our_scheduler.WishedTraits, host_scheduler.SchedulerManager),
             (our_host_api.HostAPI, host_api.HostAPI),
             (migration_list.MigrationLister, host_list.MigrationLister),
             (stats.Stats, host_stats.Stats),
@@ -236,3 +248,54 @@ class TestRefusedRequest(unittest.TestCase):
                 'HTTPBadRequest(explanation=e.format_message())',
                 handler[:200],
             )
+
+
+class TestMigrationWishes(unittest.TestCase):
+    def test_controllers_translate_a_conflict(self):
+        """MF-06: the base class is one that each of them answers with 400."""
+        from nova.api.openstack.compute import servers
+
+        self.assertTrue(
+            issubclass(
+                migration_wishes.WishesRefused,
+                servers.INVALID_FLAVOR_IMAGE_EXCEPTIONS,
+            )
+        )
+        # Of create, resize and rebuild.
+        self.assertEqual(
+            3,
+            inspect.getsource(servers).count(
+                'except INVALID_FLAVOR_IMAGE_EXCEPTIONS'
+            ),
+        )
+
+    def test_controller_translates_a_refused_abort(self):
+        """MF-08: with 400 and the message."""
+        from nova.api.openstack.compute import server_migrations
+
+        source = inspect.getsource(
+            inspect.unwrap(server_migrations.ServerMigrationsController.delete)
+        )
+        handler = source[source.index('exception.InvalidMigrationState') :]
+        self.assertIn(
+            'HTTPBadRequest(explanation=e.format_message())', handler[:150]
+        )
+
+    def test_traits_exist(self):
+        """Placement refuses a request with a name that it does not know."""
+        import os_traits
+
+        for trait in migration_traits.TRAITS.values():
+            self.assertTrue(hasattr(os_traits, trait))
+
+    def test_filters_of_the_host_are_kept(self):
+        ours = list(migration_traits.REQUEST_FILTERS)
+        ours.remove(migration_traits.require_migration_traits)
+        self.assertEqual(host_filter.ALL_REQUEST_FILTERS, ours)
+
+    def test_image_properties_are_looked_up_where_they_are_replaced(self):
+        """Not under the name in their own module."""
+        self.assertIn(
+            'objects.ImageMetaProps.from_dict(',
+            inspect.getsource(host_image_meta.ImageMeta.from_dict),
+        )

@@ -17,8 +17,6 @@ from nova_xcell import features
 from nova_xcell import loader
 from nova_xcell import seams
 
-FEATURE = features.CROSS_CELL_RESIZE.name
-
 HOST = '''
 class Thing:
     def work(self, context, *, force=False):
@@ -217,6 +215,17 @@ class TestLoader(unittest.TestCase):
 
 
 class TestSignatures(unittest.TestCase):
+    def test_sentinel(self):
+        """An address is in its spelling, which is another each time."""
+        sentinel = object()
+
+        def function(a=sentinel, b=None):
+            return a, b
+
+        self.assertEqual(
+            '(a=<object>, b=None)', seams.spell_signature(function)
+        )
+
     def test_annotations_do_not_count(self):
         def function(a: int, b: str = 'x', *args, c=None, **kwargs) -> int:
             return 0

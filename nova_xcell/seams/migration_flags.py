@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The seams of live migration."""
+"""The seams of live migration: flags, in nova-compute."""
 
 from nova_xcell import features
 from nova_xcell.seams.seam import CALLED

@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Request filters and the scheduler's manager (namespace
+nova_xcell.scheduler)."""
