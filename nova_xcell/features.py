@@ -26,9 +26,20 @@ class Feature:
 CROSS_CELL_RESIZE = Feature(
     'cross-cell-resize', 'resize and cold migration into another cell'
 )
+LIVE_MIGRATION_FLAGS = Feature(
+    'live-migration-flags', 'auto-converge and post-copy for each server'
+)
+LIVE_MIGRATION_API = Feature(
+    'live-migration-api', 'live migrations that can be followed to their end'
+)
 
 FEATURES: dict[str, Feature] = {
-    feature.name: feature for feature in (CROSS_CELL_RESIZE,)
+    feature.name: feature
+    for feature in (
+        CROSS_CELL_RESIZE,
+        LIVE_MIGRATION_FLAGS,
+        LIVE_MIGRATION_API,
+    )
 }
 
 

@@ -13,6 +13,7 @@ from nova_xcell import exception
 from nova_xcell.seams import api
 from nova_xcell.seams import compute
 from nova_xcell.seams import conductor
+from nova_xcell.seams import live_migration
 from nova_xcell.seams.seam import CALLED
 from nova_xcell.seams.seam import check
 from nova_xcell.seams.seam import EXTENDED
@@ -36,7 +37,10 @@ __all__ = (
     'spell_signature',
 )
 
-SEAMS: tuple[Seam, ...] = api.SEAMS + conductor.SEAMS + compute.SEAMS
+# A class is replaced before it is extended.
+SEAMS: tuple[Seam, ...] = (
+    api.SEAMS + conductor.SEAMS + compute.SEAMS + live_migration.SEAMS
+)
 
 
 def for_features(

@@ -19,9 +19,12 @@ from nova.policies import servers as host_policies
 from nova.scheduler.weights import cross_cell as host_weigher
 from nova.virt.libvirt import driver as host_driver
 
+from nova_xcell import features
 from nova_xcell import releases
 from nova_xcell import seams
 from nova_xcell.api import compute_api
+from nova_xcell.live import compute_api as live_compute_api
+from nova_xcell.live import task_manager as live_task_manager
 from nova_xcell.policies import cross_cell as policies
 from nova_xcell.tasks import cross_cell_migrate
 from nova_xcell.tasks import instance_copy
@@ -32,12 +35,20 @@ from nova_xcell.views import host_api as our_host_api
 from nova_xcell.views import migration_list
 from nova_xcell.views import stats
 from nova_xcell.virt import libvirt_driver
+from nova_xcell.virt import live_migration as live_driver
 from nova_xcell.weighers import cross_cell
 
 
 class TestTable(unittest.TestCase):
     def test_every_seam_is_as_expected(self):
-        self.assertEqual({}, seams.check_all(seams.SEAMS))
+        self.assertEqual(
+            {},
+            seams.check_all(
+                seams.for_features(
+                    features.FEATURES, releases.installed('nova')
+                )
+            ),
+        )
 
     def test_host_is_supported(self):
         self.assertIn(
@@ -58,7 +69,11 @@ class TestTable(unittest.TestCase):
 
     def test_replaced_classes_do_not_name_themselves_in_super(self):
         """One that does would find our subclass, and recurse for ever."""
-        for owner in (host_weigher.CrossCellWeigher, host_api.API):
+        for owner in (
+            host_weigher.CrossCellWeigher,
+            host_api.API,
+            host_conductor.ComputeTaskManager,
+        ):
             self.assertNotIn(
                 'super(%s,' % owner.__name__, inspect.getsource(owner)
             )
@@ -101,6 +116,12 @@ class TestOverrides(unittest.TestCase):
             ),
             (cross_cell.CrossCellWeigher, host_weigher.CrossCellWeigher),
             (libvirt_driver.LibvirtDriver, host_driver.LibvirtDriver),
+            (live_driver.LiveMigrations, host_driver.LibvirtDriver),
+            (live_compute_api.LiveMigrations, host_api.API),
+            (
+                live_task_manager.LiveMigrations,
+                host_conductor.ComputeTaskManager,
+            ),
             (manager.ComputeManager, host_manager.ComputeManager),
             (swap.RevertResizeTask, host_tasks.RevertResizeTask),
             (compute_api.API, host_api.API),
