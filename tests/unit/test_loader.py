@@ -96,10 +96,10 @@ class TestLoader(unittest.TestCase):
         host = self.host()
         self.assertIs(self.plugins['thing'], host.Thing)
         self.assertEqual({'service': 'ours.Manager'}, host.MANAGERS)
-        self.assertEqual((FEATURE,), loader.armed())
+        self.assertIn(FEATURE, loader.armed())
 
     def test_host_module_imported_after(self):
-        self.assertEqual((FEATURE,), self.arm('all'))
+        self.assertEqual(tuple(features.FEATURES), self.arm('all'))
         self.assertNotIn(self.name, sys.modules)
         self.assert_ours()
 
