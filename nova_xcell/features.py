@@ -33,16 +33,6 @@ LIVE_MIGRATION_API = Feature(
     'live-migration-api', 'live migrations that can be followed to their end'
 )
 
-LIVE_MIGRATION_FLAGS = Feature(
-    'live-migration-flags',
-    'auto-converge and post-copy of each server, from its flavor and image',
-)
-
-LIVE_MIGRATION_API = Feature(
-    'live-migration-api',
-    'live migrations that can be followed from the request to the end',
-)
-
 FEATURES: dict[str, Feature] = {
     feature.name: feature
     for feature in (

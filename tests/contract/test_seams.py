@@ -27,6 +27,8 @@ from nova_xcell import releases
 from nova_xcell import seams
 from nova_xcell.api import compute_api
 from nova_xcell.api import migration_wishes
+from nova_xcell.live import compute_api as live_compute_api
+from nova_xcell.live import task_manager as live_task_manager
 from nova_xcell.policies import cross_cell as policies
 from nova_xcell.scheduler import manager as our_scheduler
 from nova_xcell.scheduler import migration_traits
@@ -40,6 +42,7 @@ from nova_xcell.views import migration_list
 from nova_xcell.views import stats
 from nova_xcell.virt import flags_driver
 from nova_xcell.virt import libvirt_driver
+from nova_xcell.virt import live_migration as live_driver
 from nova_xcell.weighers import cross_cell
 
 
@@ -77,6 +80,7 @@ class TestTable(unittest.TestCase):
             host_weigher.CrossCellWeigher,
             host_api.API,
             host_scheduler.SchedulerManager,
+            host_conductor.ComputeTaskManager,
         ):
             self.assertNotIn(
                 'super(%s,' % owner.__name__, inspect.getsource(owner)
@@ -121,6 +125,12 @@ class TestOverrides(unittest.TestCase):
             (cross_cell.CrossCellWeigher, host_weigher.CrossCellWeigher),
             (libvirt_driver.LibvirtDriver, host_driver.LibvirtDriver),
             (flags_driver.LibvirtDriver, host_driver.LibvirtDriver),
+            (live_driver.LiveMigrations, host_driver.LibvirtDriver),
+            (live_compute_api.LiveMigrations, host_api.API),
+            (
+                live_task_manager.LiveMigrations,
+                host_conductor.ComputeTaskManager,
+            ),
             (manager.ComputeManager, host_manager.ComputeManager),
             (swap.RevertResizeTask, host_tasks.RevertResizeTask),
             (compute_api.API, host_api.API),

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The question whether nova-conductor takes migrations over.
+
+A second endpoint beside that of :mod:`nova_xcell.tasks.endpoint`, with the
+same namespace and version: each feature has its own, and the conductor may
+have one of them only.
+"""
+
+from __future__ import annotations
+
+from oslo_log import log as logging
+import oslo_messaging as messaging
+
+from nova import rpc
+from nova.conductor import rpcapi as conductor_rpcapi
+
+from nova_xcell.tasks import endpoint
+
+LOG = logging.getLogger(__name__)
+
+#: Seconds to wait for nova-conductor: the caller waits as long, and only does
+#: without a Location then.
+TIMEOUT = 10
+
+
+class LiveMigrationEndpoint:
+    """What a nova-conductor with this feature answers.
+
+    1.0  takes_migrations
+    """
+
+    target = messaging.Target(
+        namespace=endpoint.NAMESPACE, version=endpoint.VERSION
+    )
+
+    def takes_migrations(self, ctxt):
+        """Answer; that is all.
+
+        :param ctxt: auth context
+        """
+
+
+def conductor_takes_migrations(ctxt) -> bool:
+    """Tell whether nova-conductor takes over what nova-api has made.
+
+    :param ctxt: auth context
+    :returns: what the conductor says that takes the question; False if none
+        answers
+    """
+    try:
+        client = rpc.get_client(
+            messaging.Target(
+                topic=conductor_rpcapi.RPC_TOPIC,
+                namespace=endpoint.NAMESPACE,
+                version=endpoint.VERSION,
+            )
+        )
+        client.prepare(timeout=TIMEOUT).call(ctxt, 'takes_migrations')
+    except Exception as exc:
+        # Whatever it is, the migration itself does not need the answer.
+        LOG.debug('nova-conductor takes no migrations over: %s', exc)
+        return False
+    return True
