@@ -34,6 +34,8 @@ nova.policies'''
 #: What stands before the host's compute API.
 API_CLASSES = [
     # The name of the whole is that of the last part.
+    'nova_xcell.live.compute_api',
+    'nova_xcell.live.compute_api',
     'nova_xcell.api.migration_wishes',
     'nova_xcell.api.migration_wishes',
     'nova_xcell.api.compute_api',
@@ -44,7 +46,7 @@ OURS = (
 nova_xcell.compute.manager.ComputeManager
 nova_xcell.tasks.cross_cell_migrate
 nova_xcell.weighers.cross_cell
-nova_xcell.virt.flags_driver
+nova_xcell.virt.live_migration
 %s
 nova_xcell.api.policies'''
     % API_CLASSES
