@@ -113,6 +113,8 @@ class Heal(lister.Lister):
                 result = problem or 'done'
                 self.failed |= problem is not None
             rows.append((*row, result))
+        if not parsed_args.dry_run:
+            reconciler.delete_images()
         return (*_COLUMNS, 'Result'), rows
 
     def run(self, parsed_args):

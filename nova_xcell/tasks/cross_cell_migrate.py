@@ -30,6 +30,7 @@ from nova_xcell.tasks import dest_host
 from nova_xcell.tasks import goal
 from nova_xcell.tasks import history
 from nova_xcell.tasks import instance_copy
+from nova_xcell.tasks import left_images
 from nova_xcell.tasks import move as xcell_move
 from nova_xcell.tasks import reconcile
 from nova_xcell.tasks import refusal
@@ -245,6 +246,19 @@ class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
                 'part of the move.',
                 instance=self.instance,
             )
+        if snapshot_id:
+            self._delete_left_image()
+
+    def _delete_left_image(self) -> None:
+        """Delete the image if the host has only logged that it could not."""
+        try:
+            self._target_cell_instance.refresh()
+        except nova_exception.InstanceNotFound:
+            # Its user has been faster.
+            return
+        left_images.delete(
+            services.Services.connect(), self._target_cell_instance
+        )
 
     def _still_wanted(self) -> bool:
         """Tell whether the server still waits for its move."""

@@ -24,6 +24,7 @@ from nova_xcell.compute import work
 from nova_xcell.tasks import cells
 from nova_xcell.tasks import goal
 from nova_xcell.tasks import lease
+from nova_xcell.tasks import left_images
 from nova_xcell.tasks import move as xcell_move
 from nova_xcell.tasks import notifications
 from nova_xcell.tasks import revert_resize
@@ -122,6 +123,11 @@ class Reconciler:
                 self.heal(finding)
             elif finding.move is None:
                 LOG.warning('%s', finding.waits)
+        self.delete_images()
+
+    def delete_images(self) -> None:
+        """Delete what moves that are over have left in Glance."""
+        left_images.delete_all(self.context, self.clients)
 
     def findings(self) -> ty.Iterator[Finding]:
         """Find the moves that are not where they have to go."""

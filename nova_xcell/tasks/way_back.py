@@ -21,6 +21,7 @@ from nova.i18n import _
 from nova_xcell import exception
 from nova_xcell.compute import work
 from nova_xcell.tasks import goal
+from nova_xcell.tasks import left_images
 from nova_xcell.tasks import leftovers
 from nova_xcell.tasks import move as xcell_move
 from nova_xcell.tasks import services
@@ -86,7 +87,7 @@ class WayBack:
         """Drop what the move of a deleted server still holds."""
         source, target = self.move.source, self.move.target
         if target.instance is not None:
-            self._delete_images(target.instance)
+            left_images.delete(self.clients, target.instance)
             self._delete_free_bindings(target.instance)
             self._clear_destination()
         leftovers.delete_allocations(
@@ -241,7 +242,7 @@ class WayBack:
             source.context, self.clients, instance, migration
         )
         leftovers.delete_attachments(source.context, self.clients, instance)
-        self._delete_images(instance)
+        left_images.delete(self.clients, instance)
         if migration.status != status:
             migration.status = status
             migration.save()
@@ -261,16 +262,3 @@ class WayBack:
         self.move.renew_spec(instance)
         # The last step: from here on there is nothing to do.
         instance.save()
-
-    def _delete_images(self, instance: objects.Instance) -> None:
-        try:
-            leftovers.delete_images(instance._context, self.clients, instance)
-        except Exception as exc:
-            # It costs space, not the server.
-            LOG.warning(
-                'Images that the move may have left could not be looked for '
-                '(%s): delete those named %s.',
-                exc,
-                leftovers.TEMPORARY_IMAGE_NAME % instance.display_name,
-                instance=instance,
-            )

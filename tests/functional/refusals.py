@@ -2,6 +2,7 @@
 """Base of tests with servers that cannot move to another cell."""
 
 import base64
+import inspect
 
 import fixtures
 from oslo_utils.fixture import uuidsentinel as uuids
@@ -125,6 +126,8 @@ class PlainApiTest(RefusalTest):
         for name in vars(ours):
             if hasattr(host, name) and not name.startswith('__'):
                 self.useFixture(
-                    fixtures.MockPatchObject(ours, name, getattr(host, name))
+                    fixtures.MockPatchObject(
+                        ours, name, inspect.getattr_static(host, name)
+                    )
                 )
         super().setUp()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What cannot be carried is refused first (XC-22, XC-24, XC-26)."""
+"""What cannot be carried is refused first (XC-22, XC-26)."""
 
 import fixtures
 from oslo_utils.fixture import uuidsentinel as uuids
@@ -110,22 +110,14 @@ class TestNamedHost(_Obstacles, refusals.RefusalTest):
         self.assert_as_before(status)
         self.assertEqual([], list(self.migrations()))
 
-    def test_port_with_resource_request_and_compute_too_old(self):
-        """XC-24: plain Nova says that there is no such host."""
+    def test_compute_too_old(self):
+        """Plain Nova says that there is no such host."""
         self.boot()
         with fixtures.MockPatchObject(old_peers, 'COMPUTE_VERSION', 999):
             self.assert_refused(
                 'Host host2 is in another cell.',
                 'there is a nova-compute of service version',
             )
-        self.useFixture(
-            fixtures.MockPatchObject(
-                neutron.API,
-                'get_requested_resource_for_instance',
-                lambda *args: (['a request group'], None),
-            )
-        )
-        self.assert_refused('resource request (QoS)')
 
     def test_hosts_that_are_not_offered(self):
         """Who may not cross cells learns nothing about hosts elsewhere."""

@@ -6,6 +6,7 @@ import fixtures
 from nova import objects
 from nova.compute import manager
 from nova.compute import power_state
+from nova.network import neutron
 
 from tests.functional import dest_hosts
 
@@ -43,10 +44,9 @@ class TestSourceHost(dest_hosts.DestHostsTest):
         server = self.boot()
         self.fail_snapshot()
         host = self.computes['host1'].manager
-        network = host.network_api
-        delete, skipped = network.delete_port_binding, []
+        delete, skipped = neutron.API.delete_port_binding, []
 
-        def sync(_self, *args, **kwargs):
+        def sync(*args, **kwargs):
             with self.context_of('cell1') as context:
                 instance = objects.Instance.get_by_uuid(context, server['id'])
                 host._query_driver_power_state_and_sync(context, instance)
@@ -54,9 +54,7 @@ class TestSourceHost(dest_hosts.DestHostsTest):
             return delete(*args, **kwargs)
 
         self.useFixture(
-            fixtures.MockPatchObject(
-                type(network), 'delete_port_binding', sync
-            )
+            fixtures.MockPatchObject(neutron.API, 'delete_port_binding', sync)
         )
         self.resize(server, host='host2')
         self.assertEqual([], self.wait_for_no_leak(server, upkeep=True))
