@@ -15,7 +15,7 @@ from nova.virt.libvirt import guest as libvirt_guest
 from nova_xcell.virt import migration_flags
 from nova_xcell.virt import passthrough
 from nova_xcell.virt import running_migration
-from nova_xcell.virt import wishes as server_wishes
+from nova_xcell.virt import server_wishes
 
 CONF = nova.conf.CONF
 
@@ -23,7 +23,6 @@ _TRAITS = (
     os_traits.COMPUTE_MIGRATE_AUTO_CONVERGE,
     os_traits.COMPUTE_MIGRATE_POST_COPY,
 )
-_IMAGE = 'image_'
 
 
 class LibvirtDriver:
@@ -137,7 +136,7 @@ class LibvirtDriver:
                     hv_ver=migration_flags.PARALLEL_WITH_POST_COPY
                 ),
             ),
-            _wishes(instance),
+            server_wishes.of_instance(instance),
             migration_flags.Guest(
                 passthrough=self._xcell_takes_along(instance, migrate_data),
                 persistent_memory=bool(self._get_vpmems(instance)),
@@ -209,14 +208,3 @@ def _values() -> dict[str, int]:
         # Not used by Nova before 33.
         migration_flags.PARALLEL: getattr(libvirt, 'VIR_MIGRATE_PARALLEL', 0),
     }
-
-
-def _wishes(instance: objects.Instance) -> server_wishes.Wishes:
-    # Not instance.image_meta, which knows a property only if the plug-in of
-    # images is switched on.
-    properties = {
-        key.removeprefix(_IMAGE): value
-        for key, value in instance.system_metadata.items()
-        if key.startswith(_IMAGE)
-    }
-    return server_wishes.tolerated(instance.flavor.extra_specs, properties)

@@ -157,15 +157,13 @@ def _post_copy(
 def _auto_converge(
     host: Host, wishes: server_wishes.Wishes, post_copy: Choice
 ) -> Choice:
-    if wishes.auto_converge is not None:
-        if wishes.auto_converge:
-            return Choice(True, _ASKED)
+    if wishes.auto_converge is False:
         return Choice(False, _RULED_OUT)
-    if not host.auto_converge:
+    if not wishes.auto_converge and not host.auto_converge:
         return Choice(False, _NOT_PERMITTED)
     if post_copy.used:
         return Choice(False, 'post-copy is used')
-    return Choice(True, _PERMITTED)
+    return Choice(True, _ASKED if wishes.auto_converge else _PERMITTED)
 
 
 def _parallel(host: Host, post_copy: Choice) -> Choice:

@@ -25,7 +25,7 @@ def image_properties(instance: objects.Instance) -> ty.Mapping[str, ty.Any]:
     """Return the image properties of a server.
 
     They come from its system metadata, where they are also if nothing knew
-    ours when the server was made.
+    ours when the server was made, or nothing that knows them is switched on.
 
     :param instance: the server, with its system metadata
     """

@@ -85,9 +85,9 @@ def tolerated(
 ) -> Wishes:
     """Return the wishes of a server that was perhaps never validated (MF-11).
 
-    The flavor goes before the image. Of two features that are asked for
-    together post-copy is used, as by the host if its configuration permits
-    both. What cannot be read is as good as not said.
+    The flavor goes before the image. Both features may be asked for together;
+    a migration uses post-copy then if the guest can, as the host does if its
+    configuration permits both. What cannot be read is as good as not said.
 
     :param extra_specs: extra specs of the flavor
     :param properties: properties of the image, as the image has them
@@ -103,10 +103,7 @@ def tolerated(
                 found[name] = read(source, name)
             except BadWish:
                 found[name] = None
-    wishes = _merged(flavor, image)
-    if wishes.auto_converge and wishes.post_copy:
-        return dataclasses.replace(wishes, auto_converge=False)
-    return wishes
+    return _merged(flavor, image)
 
 
 def _merged(

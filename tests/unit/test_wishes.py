@@ -66,7 +66,7 @@ class TestWishes(unittest.TestCase):
             'A live migration can use only one of flavor extra spec '
             'compute:live_migration_auto_converge and flavor extra spec '
             'compute:live_migration_post_copy, and both are true.',
-            (False, True),
+            (True, True),
         ),
         (
             flavor(auto_converge='true'),
@@ -74,7 +74,7 @@ class TestWishes(unittest.TestCase):
             'A live migration can use only one of flavor extra spec '
             'compute:live_migration_auto_converge and image property '
             'compute_live_migration_post_copy, and both are true.',
-            (False, True),
+            (True, True),
         ),
     )
     @ddt.unpack
