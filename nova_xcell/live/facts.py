@@ -25,6 +25,9 @@ FLAG_EVENTS = ('xcell_live_migration_flags', 'xcell_live_migration_forced')
 #: another one.
 _CHECK_EVENT = 'compute_check_can_live_migrate_destination'
 
+#: How much the clocks of two services may differ.
+CLOCKS_DIFFER = datetime.timedelta(seconds=1)
+
 #: Statuses that a migration ends with and that want a reason.
 FAILED = ('error', 'failed', 'cancelled')
 #: Statuses in which the host lists a migration as in progress, and the one
@@ -86,14 +89,18 @@ def action_of(
     :param created_at: when the migration was made; time zone as in the
         actions
     """
-    # The database may keep whole seconds only.
-    latest = created_at + datetime.timedelta(seconds=1)
-    found = [
-        action
-        for action in actions
-        if action.action == ACTION and action.start_time <= latest
-    ]
-    return max(found, key=lambda action: action.start_time, default=None)
+    before, after = [], []
+    for action in actions:
+        if action.action == ACTION:
+            is_before = action.start_time <= created_at
+            (before if is_before else after).append(action)
+    if before:
+        return max(before, key=lambda action: action.start_time)
+    # The clock of a nova-conductor that made the migration may be behind.
+    first = min(after, key=lambda action: action.start_time, default=None)
+    if first and first.start_time - created_at <= CLOCKS_DIFFER:
+        return first
+    return None
 
 
 def block_migration(migration: str, events: ty.Iterable[Event]) -> bool | None:

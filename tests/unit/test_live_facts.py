@@ -40,10 +40,14 @@ class TestAction(unittest.TestCase):
         actions = [action(9), action(-5), action(-60), action(-1, 'reboot')]
         self.assertIs(actions[1], facts.action_of(actions, NOON))
 
-    def test_whole_seconds(self):
-        """The database may cut off what the action's start has."""
+    def test_next_one_comes_at_once(self):
+        own = action(-0.1)
+        self.assertIs(own, facts.action_of([action(0.4), own], NOON))
+
+    def test_clocks_differ(self):
         late = action(0.9)
-        self.assertIs(late, facts.action_of([action(-9), late], NOON))
+        self.assertIs(late, facts.action_of([action(9), late], NOON))
+        self.assertIsNone(facts.action_of([action(9)], NOON))
 
     def test_none(self):
         self.assertIsNone(facts.action_of([], NOON))
