@@ -44,7 +44,7 @@ class Clock:
         return time.time() + self.ahead
 
     def sleep(self, seconds):
-        time.sleep(seconds / 50)
+        time.sleep(seconds / 20)
 
 
 class Watched:
