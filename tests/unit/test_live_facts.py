@@ -7,6 +7,7 @@ import types
 import unittest
 
 from nova_xcell.live import facts
+from nova_xcell.virt import flag_record
 
 NOON = datetime.datetime(2026, 11, 30, 12)
 
@@ -85,7 +86,7 @@ class TestFlags(unittest.TestCase):
                 name, details=json.dumps({'xcell_migration': 'uuid', **said})
             )
             for name, said in zip(
-                facts.FLAG_EVENTS,
+                (flag_record.FLAGS_EVENT, flag_record.FORCED_EVENT),
                 ({'post_copy': True}, {'forced': 'paused'}),
                 strict=True,
             )
