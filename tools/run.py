@@ -5,16 +5,16 @@ Called by ``tools/run``. Standard library only.
 """
 
 import argparse
-import collections
 import hashlib
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+import suites
+
+ROOT = suites.ROOT
 VENVS = ROOT / '.venvs'
 NEWEST = 34
 #: Where the seams are checked besides the newest release.
@@ -23,17 +23,6 @@ OLDEST = 31
 #: Nova's two concurrency modes, by what disables eventlet.
 THREADS = {'OS_NOVA_DISABLE_EVENTLET_PATCHING': 'true'}
 EVENTLET = {'OS_NOVA_DISABLE_EVENTLET_PATCHING': 'false'}
-
-#: Seconds after which a functional test is given up.
-TEST_TIMEOUT = '400'
-
-#: A line of stestr's totals.
-COUNT = re.compile(r' - (Passed|Failed|Unexpected Success): (\d+)$')
-#: The last line of a run of scenarios.
-SCENARIOS = re.compile(r'(\d+) passed, (\d+) failed$')
-#: What services of the host log past the fixtures that catch it, when their
-#: process ends.
-NOISE = re.compile(r'\d{4}-\d\d-\d\d [\d:.]+ \d+ INFO ')
 
 
 class Failed(Exception):
@@ -153,121 +142,6 @@ class Environment:
         ).returncode
 
 
-class Suites:
-    """Runs suites and adds up their results."""
-
-    def __init__(self) -> None:
-        self.passed = 0
-        self.failed = 0
-
-    def lint(self, environment: Environment) -> None:
-        """Run the one linter and formatter; it counts as one test."""
-        print('\n== lint', flush=True)
-        ok = all(
-            environment.run('-m', 'ruff', *command, '.') == 0
-            for command in (('check',), ('format', '--check'))
-        )
-        self.passed += ok
-        self.failed += not ok
-
-    def stestr(
-        self,
-        environment: Environment,
-        suite: str,
-        *arguments: str,
-        **extra: str,
-    ) -> None:
-        """Run a folder below tests/ with stestr.
-
-        :param environment: where
-        :param suite: name of the folder
-        :param arguments: further arguments of ``stestr run``
-        :param extra: additional environment variables
-        """
-        mode = extra.get('OS_NOVA_DISABLE_EVENTLET_PATCHING')
-        print(
-            '\n== %s, Nova %d%s'
-            % (
-                suite,
-                environment.release,
-                {'true': ', native threads', 'false': ', eventlet'}.get(
-                    mode, ''
-                ),
-            ),
-            flush=True,
-        )
-        process = subprocess.Popen(
-            [
-                str(environment.python),
-                '-m',
-                'stestr',
-                '--test-path',
-                'tests/%s' % suite,
-                'run',
-                *arguments,
-            ],
-            cwd=ROOT,
-            env={
-                **os.environ,
-                'PYTHONWARNINGS': 'ignore',
-                'OS_TEST_TIMEOUT': TEST_TIMEOUT,
-                **extra,
-            },
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        counts = collections.Counter()
-        for line in process.stdout:
-            count = COUNT.match(line)
-            if count:
-                counts[count[1]] = int(count[2])
-            if not NOISE.match(line):
-                print(line, end='', flush=True)
-        returncode = process.wait()
-        passed = counts['Passed']
-        failed = counts['Failed'] + counts['Unexpected Success']
-        if not failed and (returncode or not passed):
-            # It broke before it could count, or found nothing to run.
-            failed = 1
-        self.passed += passed
-        self.failed += failed
-
-    def multicell(self) -> None:
-        """Bring up the real cloud and run its core scenarios.
-
-        Left out, and said so, on a machine that cannot carry it.
-        """
-        print('\n== multicell, core scenarios', flush=True)
-        if self._multicell('check'):
-            print('left out', flush=True)
-            return
-        failed = self.failed
-        try:
-            broke = self._multicell('up') or self._multicell('test', '--core')
-        finally:
-            self._multicell('down')
-        if broke and failed == self.failed:
-            # It broke before it could count.
-            self.failed += 1
-
-    def _multicell(self, *arguments: str) -> int:
-        process = subprocess.Popen(
-            [sys.executable, '-m', 'tests.multicell', *arguments],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for line in process.stdout:
-            print(line, end='', flush=True)
-            count = SCENARIOS.match(line)
-            if count:
-                self.passed += int(count[1])
-                self.failed += int(count[2])
-        return process.wait()
-
-
 def demo(options: argparse.Namespace) -> int:
     """Show a cross-cell resize on the embedded cloud."""
     environment = Environment(options.nova)
@@ -281,31 +155,30 @@ def tests(options: argparse.Namespace) -> int:
     oldest = Environment(OLDEST)
     newest.ensure()
     oldest.ensure()
-    suites = Suites()
-    suites.lint(newest)
+    results = suites.Suites()
+    results.lint(newest)
     for suite in ('unit', 'packaging'):
-        suites.stestr(newest, suite)
+        results.stestr(newest, suite)
     for environment in (newest, oldest):
-        suites.stestr(environment, 'contract')
+        results.stestr(environment, 'contract')
     # The matrix of faults takes as long as all the rest; tox has it. Wishes,
     # traits and flags of live migrations are run in one mode only.
     for mode, left_out in (
         (THREADS, 'test_fault_matrix.TestFault'),
         (EVENTLET, 'test_fault_matrix.TestFault|test_migration_'),
     ):
-        suites.stestr(
+        results.stestr(
             newest, 'functional', '--exclude-regex', left_out, **mode
         )
-    suites.stestr(
+    results.stestr(
         newest,
         'host',
         '--exclude-list',
         'tests/host/excluded.txt',
         **THREADS,
     )
-    suites.multicell()
-    print('\n%d passed, %d failed' % (suites.passed, suites.failed))
-    return 1 if suites.failed else 0
+    results.multicell()
+    return results.summarize()
 
 
 def main() -> int:

@@ -8,6 +8,7 @@ import typing as ty
 
 import openstack
 import pymysql
+import requests
 
 from tests.multicell import layout as lay
 from tests.multicell.cloud import Cloud
@@ -53,20 +54,42 @@ class Clients:
             cursor.execute(statement, values)
             return list(cursor.fetchall())
 
-    def compute(self, method: str, path: str, body: ty.Any = None) -> dict:
+    def compute(
+        self,
+        method: str,
+        path: str,
+        body: ty.Any = None,
+        microversion: str = COMPUTE_MICROVERSION,
+    ) -> dict:
         """Call the compute API.
 
         :param method: HTTP method
         :param path: below the end point
         :param body: JSON
+        :param microversion: number, or ``latest``
         :returns: the answer, empty if it has no body
         :raises: openstack.exceptions.HttpException
         """
+        answer = self.ask_compute(method, path, body, microversion)
+        return answer.json() if answer.content else {}
+
+    def ask_compute(
+        self,
+        method: str,
+        path: str,
+        body: ty.Any = None,
+        microversion: str = COMPUTE_MICROVERSION,
+    ) -> requests.Response:
+        """Call the compute API; the parameters are those of `compute`.
+
+        :returns: the answer with its headers
+        :raises: openstack.exceptions.HttpException
+        """
         answer = self.sdk.compute.request(
-            path, method, json=body, microversion=COMPUTE_MICROVERSION
+            path, method, json=body, microversion=microversion
         )
         openstack.exceptions.raise_from_response(answer)
-        return answer.json() if answer.content else {}
+        return answer
 
     def placement(self, path: str) -> dict:
         """Read from Placement.

@@ -15,6 +15,7 @@ from tests.multicell.waiting import wait_until
 #: Name -> MiB of memory.
 FLAVORS = {'small': 128, 'large': 192}
 IMAGE, NETWORK = 'guest', 'guests'
+KERNEL, RAMDISK = 'guest-kernel', 'guest-initrd'
 
 
 class Resources:
@@ -30,6 +31,7 @@ class Resources:
         # Volumes may be older or newer than the servers that use them.
         self._servers = contextlib.ExitStack()
         self._volumes = contextlib.ExitStack()
+        self._kinds = contextlib.ExitStack()
 
     def prepare(self) -> None:
         """Create what all scenarios share, once a cloud."""
@@ -37,36 +39,41 @@ class Resources:
             self._images()
         for name, memory in FLAVORS.items():
             if not self.sdk.compute.find_flavor(name):
-                self.sdk.compute.create_flavor(
-                    name=name, ram=memory, vcpus=1, disk=1
-                )
+                self._create_flavor(name, memory)
         if not self.sdk.network.find_network(NETWORK):
             self._network()
 
     def _images(self) -> None:
-        folder = self.clients.layout.images
+        self._upload(KERNEL, 'vmlinuz', 'aki')
+        self._upload(RAMDISK, 'initrd.gz', 'ari')
+        self._upload_root(IMAGE)
 
-        def upload(name: str, file: str, kind: str, **properties):
-            container = 'bare' if kind == 'qcow2' else kind
-            return self.sdk.image.create_image(
-                name=name,
-                filename=str(folder / file),
-                disk_format=kind,
-                container_format=container,
-                validate_checksum=False,
-                **properties,
-            )
-
-        kernel = upload('guest-kernel', 'vmlinuz', 'aki')
-        ramdisk = upload('guest-initrd', 'initrd.gz', 'ari')
-        upload(
-            IMAGE,
+    def _upload_root(self, name: str, **properties: str):
+        find = self.sdk.image.find_image
+        return self._upload(
+            name,
             'root.qcow2',
             'qcow2',
-            kernel_id=kernel.id,
-            ramdisk_id=ramdisk.id,
+            kernel_id=find(KERNEL).id,
+            ramdisk_id=find(RAMDISK).id,
             # On a busy machine the emulated timer fails the kernel's check.
             os_command_line='console=ttyS0 quiet no_timer_check',
+            **properties,
+        )
+
+    def _upload(self, name: str, file: str, kind: str, **properties: str):
+        return self.sdk.image.create_image(
+            name=name,
+            filename=str(self.clients.layout.images / file),
+            disk_format=kind,
+            container_format='bare' if kind == 'qcow2' else kind,
+            validate_checksum=False,
+            **properties,
+        )
+
+    def _create_flavor(self, name: str, memory: int):
+        return self.sdk.compute.create_flavor(
+            name=name, ram=memory, vcpus=1, disk=1
         )
 
     def _network(self) -> None:
@@ -93,17 +100,48 @@ class Resources:
                 protocol=protocol,
             )
 
-    def server(self, host: str, volume_backed: bool = False) -> Server:
+    def flavor(self, extra_specs: dict[str, str]) -> str:
+        """Create a small flavor.
+
+        :param extra_specs: what it says besides
+        :returns: its name
+        """
+        name = f'flavor{next(self._numbers)}'
+        flavor = self._create_flavor(name, FLAVORS['small'])
+        self._kinds.callback(self.sdk.compute.delete_flavor, flavor)
+        self.sdk.compute.create_flavor_extra_specs(flavor, extra_specs)
+        return name
+
+    def image(self, properties: dict[str, str]) -> str:
+        """Create another image of the guest.
+
+        :param properties: what it says besides
+        :returns: its name
+        """
+        name = f'image{next(self._numbers)}'
+        image = self._upload_root(name, **properties)
+        self._kinds.callback(self.sdk.image.delete_image, image)
+        return name
+
+    def server(
+        self,
+        host: str,
+        volume_backed: bool = False,
+        flavor: str = 'small',
+        image: str = IMAGE,
+    ) -> Server:
         """Create a server and wait until its guest answers.
 
         :param host: where it is to be
         :param volume_backed: whether its root disk is a volume
+        :param flavor: its flavor's name
+        :param image: its image's name
         :returns: the server
         """
-        image = self.sdk.image.find_image(IMAGE)
+        image_id = self.sdk.image.find_image(image).id
         request = {
             'name': f'server{next(self._numbers)}',
-            'flavorRef': self.sdk.compute.find_flavor('small').id,
+            'flavorRef': self.sdk.compute.find_flavor(flavor).id,
             'host': host,
             'config_drive': True,
             'tags': ['multicell'],
@@ -114,13 +152,13 @@ class Resources:
             request['block_device_mapping_v2'] = [
                 {
                     'boot_index': 0,
-                    'uuid': self.volume(image.id),
+                    'uuid': self.volume(image_id),
                     'source_type': 'volume',
                     'destination_type': 'volume',
                 }
             ]
         else:
-            request['imageRef'] = image.id
+            request['imageRef'] = image_id
         made = self.clients.compute('POST', '/servers', {'server': request})
         server = Server(self.clients, made['server']['id'])
         self._servers.callback(self._delete_server, server)
@@ -157,5 +195,5 @@ class Resources:
 
     def release(self) -> None:
         """Delete what was created."""
-        with self._volumes, self._servers:
+        with self._kinds, self._volumes, self._servers:
             pass

@@ -12,6 +12,7 @@ import openstack
 from tests.embedded.invariants import leaks
 from tests.multicell.errors import MulticellError
 from tests.multicell.kit import observe
+from tests.multicell.kit import wiring
 from tests.multicell.kit.clients import Clients
 from tests.multicell.waiting import wait_until
 
@@ -151,6 +152,20 @@ class Server:
         self.wait_for('VERIFY_RESIZE')
         return time.monotonic() - began
 
+    def live_migrate(self, **arguments: object) -> str:
+        """Ask for a live migration and do not wait for its end.
+
+        :param arguments: of the action; what is left out is Nova's to choose
+        :returns: path of the migration, as the answer tells it
+        """
+        answer = self.clients.ask_compute(
+            'POST',
+            f'/servers/{self.uuid}/action',
+            {'os-migrateLive': arguments},
+        )
+        location = answer.headers.get('Location', '')
+        return location[location.find('/servers/') :]
+
     def confirm(self, status: str = 'ACTIVE') -> None:
         """Confirm a move.
 
@@ -227,7 +242,8 @@ class Server:
         :param path: below its address
         :param limit: seconds
         :returns: the answer
-        :raises: MulticellError with what the guest said on its console
+        :raises: MulticellError with what the guest said on its console, and
+            how it is connected
         """
         url = f'http://{self.address}/{path}'
 
@@ -244,7 +260,10 @@ class Server:
             console = self.clients.sdk.compute.get_server_console_output(
                 self.uuid, length=10
             )
-            raise MulticellError(f'{error}\n{console["output"]}') from error
+            wires = wiring.describe(self.clients, self.uuid)
+            raise MulticellError(
+                f'{error}\n{console["output"]}{wires}'
+            ) from error
 
     def ticks(self) -> list[Tick]:
         """Return what the guest wrote, once a second while it ran."""
