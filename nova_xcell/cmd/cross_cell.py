@@ -114,7 +114,7 @@ class Heal(lister.Lister):
                 self.failed |= problem is not None
             rows.append((*row, result))
         if not parsed_args.dry_run:
-            reconciler.delete_images()
+            reconciler.delete_images(parsed_args.server)
         return (*_COLUMNS, 'Result'), rows
 
     def run(self, parsed_args):

@@ -47,17 +47,23 @@ def delete(clients: services.Services, instance: objects.Instance) -> bool:
     return True
 
 
-def delete_all(context, clients: services.Services) -> None:
+def delete_all(
+    context, clients: services.Services, server: str | None = None
+) -> None:
     """Look again for what servers may have left.
 
     :param context: admin context
     :param clients: of the services
+    :param server: UUID of the only server to look at, None for all
     """
+    filters = {'deleted': False, 'system_metadata': {MARK: 'True'}}
+    if server is not None:
+        filters['uuid'] = server
     for cell in cells.each(context):
         try:
             for instance in objects.InstanceList.get_by_filters(
                 cells.targeted(context, cell),
-                {'deleted': False, 'system_metadata': {MARK: 'True'}},
+                filters,
                 expected_attrs=['system_metadata'],
             ):
                 delete(clients, instance)

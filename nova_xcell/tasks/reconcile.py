@@ -125,9 +125,12 @@ class Reconciler:
                 LOG.warning('%s', finding.waits)
         self.delete_images()
 
-    def delete_images(self) -> None:
-        """Delete what moves that are over have left in Glance."""
-        left_images.delete_all(self.context, self.clients)
+    def delete_images(self, server: str | None = None) -> None:
+        """Delete what moves that are over have left in Glance.
+
+        :param server: UUID of the only server to look at, None for all
+        """
+        left_images.delete_all(self.context, self.clients, server)
 
     def findings(self) -> ty.Iterator[Finding]:
         """Find the moves that are not where they have to go."""

@@ -3,6 +3,8 @@
 
 from unittest import mock
 
+from oslo_utils.fixture import uuidsentinel as uuids
+
 from nova import context as nova_context
 from nova import exception
 
@@ -29,10 +31,13 @@ class TestGlanceIsAway(dest_hosts.DestHostsTest):
     def images(self):
         return observe.snapshot(self, self.server['id']).images
 
-    def reconcile(self):
-        reconcile.Reconciler(
+    def reconciler(self):
+        return reconcile.Reconciler(
             nova_context.get_admin_context(), services.Services.connect()
-        ).run()
+        )
+
+    def reconcile(self):
+        self.reconciler().run()
 
     def without_deleting(self):
         return mock.patch.object(self.glance, 'delete', side_effect=AWAY)
@@ -62,6 +67,16 @@ class TestGlanceIsAway(dest_hosts.DestHostsTest):
         self._wait_for_migration_status(self.server, ['error'])
         self.reconcile()
         self.assertEqual([], self.wait_for_no_leak(self.server, upkeep=True))
+
+    def test_only_of_the_server_that_is_named(self):
+        self.boot()
+        with self.without_deleting():
+            self.resize(self.server, host='host2')
+            self.assert_left()
+        self.reconciler().delete_images(uuids.another)
+        self.assert_left()
+        self.reconciler().delete_images(self.server['id'])
+        self.assertEqual((), self.images())
 
     def assert_left(self):
         self._wait_for_assert(
