@@ -80,20 +80,38 @@ class Faults:
         """
         self.cloud.processes.stop(name, signal.SIGKILL)
 
-    def restart(self, name: str, **extra: str) -> None:
-        """Start a service anew, and wait until it works.
+    def restart(self, *names: str, **extra: str) -> None:
+        """Start services anew, and wait until they work.
 
-        :param name: its name in the table of services
-        :param extra: more for its environment
+        :param names: their names in the table of services
+        :param extra: more for their environment
         """
-        self.kill(name)
+        for name in names:
+            self.kill(name)
         since = readiness.now(self.cloud.layout)
-        self.cloud.start(name, **extra)
-        if name.endswith('-api'):
-            readiness.wait_for_api(
-                self.cloud.layout, name.removesuffix('-api')
-            )
+        for name in names:
+            self.cloud.start(name, **extra)
+        for name in names:
+            if name.endswith('-api'):
+                readiness.wait_for_api(
+                    self.cloud.layout, name.removesuffix('-api')
+                )
         readiness.wait_for_reports(self.cloud.layout, since)
+
+    @contextlib.contextmanager
+    def configured(self, *names: str, **options: str) -> Iterator[None]:
+        """Let services have other options for a while.
+
+        They are started anew for it, and again at the end.
+
+        :param names: their names in the table of services
+        :param options: as oslo.config reads them from the environment
+        """
+        try:
+            self.restart(*names, **options)
+            yield
+        finally:
+            self.restart(*names)
 
     @contextlib.contextmanager
     def killed_at(

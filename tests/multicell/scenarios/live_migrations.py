@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from collections.abc import Iterator
-import contextlib
+from contextlib import AbstractContextManager
 import json
 
 import openstack
@@ -209,18 +208,15 @@ def _server(context: Context, name: str) -> Server:
     return context.resources.server('host1a', **kinds)
 
 
-@contextlib.contextmanager
-def _computes(context: Context, *permitted: str) -> Iterator[None]:
+def _computes(
+    context: Context, *permitted: str
+) -> AbstractContextManager[None]:
     """Let the hosts migrate slowly, and permit what is named."""
-    extra = {**SLOW, **{OPTIONS[name]: 'true' for name in permitted}}
-    names = [f'nova-compute-{host}' for host in HOSTS]
-    try:
-        for name in names:
-            context.faults.restart(name, **extra)
-        yield
-    finally:
-        for name in names:
-            context.faults.restart(name)
+    return context.faults.configured(
+        *(f'nova-compute-{host}' for host in HOSTS),
+        **SLOW,
+        **{OPTIONS[name]: 'true' for name in permitted},
+    )
 
 
 def _monitor(server: Server, host: str, command: str):

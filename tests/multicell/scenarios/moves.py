@@ -169,16 +169,14 @@ def no_host_reaches_the_volume(context: Context) -> None:
 @scenario(needs_plugins=True)
 def auto_confirm(context: Context) -> None:
     """A move that has waited long enough is confirmed by itself."""
-    conductor = 'nova-conductor-super'
     server = context.resources.server('host1a')
     server.attach(context.resources.volume())
-    context.faults.restart(conductor, OS_DEFAULT__RESIZE_CONFIRM_WINDOW='1')
-    try:
+    with context.faults.configured(
+        'nova-conductor-super', OS_DEFAULT__RESIZE_CONFIRM_WINDOW='1'
+    ):
         server.migrate('host2a')
         server.wait_for_migration('confirmed')
         server.wait_for('ACTIVE')
-    finally:
-        context.faults.restart(conductor)
     expect(server.host, 'host2a', 'host')
     server.settle()
     server.ticks()
