@@ -176,22 +176,26 @@ class Resources:
         :param image: uuid of what it is made of; None for an empty one
         :returns: its uuid
         """
-        storage = self.sdk.block_storage
-        volume = storage.create_volume(size=1, image_id=image)
+        volume = self.sdk.block_storage.create_volume(size=1, image_id=image)
         self._volumes.callback(self._delete_volume, volume.id)
-        wait_until(
-            lambda: storage.get_volume(volume.id).status == 'available',
-            'the volume is made',
-        )
+        self.wait_for_volume(volume.id)
         return volume.id
 
-    def _delete_volume(self, volume: str) -> None:
-        storage = self.sdk.block_storage
+    def wait_for_volume(self, volume: str) -> None:
+        """Wait until no server uses a volume.
+
+        :param volume: its uuid
+        """
         wait_until(
-            lambda: storage.get_volume(volume).status == 'available',
-            'the volume is free',
+            lambda: (
+                self.sdk.block_storage.get_volume(volume).status == 'available'
+            ),
+            f'volume {volume} is free',
         )
-        storage.delete_volume(volume)
+
+    def _delete_volume(self, volume: str) -> None:
+        self.wait_for_volume(volume)
+        self.sdk.block_storage.delete_volume(volume)
 
     def release(self) -> None:
         """Delete what was created."""

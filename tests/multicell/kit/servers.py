@@ -210,6 +210,17 @@ class Server:
             'the volume is attached',
         )
 
+    def detach(self, volume: str) -> None:
+        """Detach a volume and wait until it is not the server's any more.
+
+        :param volume: its uuid
+        """
+        path = f'/servers/{self.uuid}/os-volume_attachments/{volume}'
+        self.clients.compute('DELETE', path)
+        wait_until(
+            lambda: volume not in self.volumes, 'the volume is detached'
+        )
+
     @property
     def volumes(self) -> list[str]:
         """The uuids of its volumes."""

@@ -198,3 +198,21 @@ def attach_while_resized(context: Context) -> None:
         expect(sorted(server.volumes), sorted(volumes), 'volumes')
         expect(server.sums(), sums, 'data')
         server.settle()
+
+
+@scenario(needs_plugins=True)
+def detach_while_resized(context: Context) -> None:
+    """A volume that goes before a decision stays away, and becomes free."""
+    server = context.resources.server('host1a')
+    volumes = [context.resources.volume() for _ in range(2)]
+    for volume in volumes:
+        server.attach(volume)
+    for decide in (server.revert, server.confirm):
+        move(context, server)
+        gone = volumes.pop()
+        server.detach(gone)
+        decide()
+        expect(sorted(server.volumes), sorted(volumes), 'volumes')
+        # The source had it as well, for a revert.
+        context.resources.wait_for_volume(gone)
+        server.settle()
