@@ -34,11 +34,14 @@ class HostNameSpaces:
         self.host = host
 
     @property
-    def daemons(self) -> tuple[str, str, str]:
-        """Names of libvirtd, OVS's database and its switch, as processes."""
+    def daemons(self) -> tuple[str, str, str, str]:
+        """Names of the host's processes.
+
+        libvirtd, OVS's database and its switch, and what keeps taps up.
+        """
         return tuple(
             f'{daemon}-{self.host.name}'
-            for daemon in ('libvirtd', 'ovsdb', 'vswitchd')
+            for daemon in ('libvirtd', 'ovsdb', 'vswitchd', 'taps')
         )
 
     def command(self, *command: str | os.PathLike) -> list[str]:
@@ -85,11 +88,14 @@ class HostNameSpaces:
             env,
         )  # fmt: skip
         wait_until(self._is_ready, f'the name spaces of {name}', 30)
-        libvirtd, ovsdb, vswitchd = self.daemons
+        libvirtd, ovsdb, vswitchd, taps = self.daemons
         self.processes.start(
             libvirtd, self.command('libvirtd', '--listen'), env
         )
         self._start_switch(ovsdb, vswitchd, env)
+        self.processes.start(
+            taps, self.command(lay.HERE / 'bin' / 'keep-taps-up'), env
+        )
 
     def _is_ready(self) -> bool:
         found = subprocess.run(
