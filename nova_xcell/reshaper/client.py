@@ -78,7 +78,8 @@ class Client:
                 lambda: self.plan(root, rules),
                 lambda plan: self._prepare(plan, created, keep),
             )
-        except placement_module.PlacementError:
+        except Exception:
+            # If only the answer got lost, they have inventories and stay.
             self._remove(created.values())
             raise
 

@@ -7,6 +7,8 @@ from concurrent import futures
 import typing as ty
 from urllib import parse
 
+from keystoneauth1 import exceptions as ks_exceptions
+
 from nova_xcell import exception
 from nova_xcell.reshaper import tree as tree_module
 
@@ -100,14 +102,22 @@ class Placement:
         return self._ask(*args, **kwargs)
 
     def _ask(self, method, url, body=None, missing=False) -> dict:
-        response = self._adapter.request(
-            url,
-            method,
-            raise_exc=False,
-            microversion=MICROVERSION,
-            headers={'accept': 'application/json'},
-            **({} if body is None else {'json': body}),
-        )
+        try:
+            response = self._adapter.request(
+                url,
+                method,
+                raise_exc=False,
+                microversion=MICROVERSION,
+                headers={'accept': 'application/json'},
+                **({} if body is None else {'json': body}),
+            )
+        except ks_exceptions.ClientException as exc:
+            raise PlacementError(
+                method=method,
+                url=url,
+                status='nothing',
+                detail=exception.one_line(exc),
+            )
         status = response.status_code
         if status < 300 or (missing and status == 404):
             return response.json() if response.content else {}

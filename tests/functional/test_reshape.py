@@ -4,6 +4,7 @@
 from unittest import mock
 
 from keystoneauth1 import adapter
+from keystoneauth1 import exceptions
 from keystoneauth1 import session
 from oslo_utils.fixture import uuidsentinel as uuids
 
@@ -204,6 +205,24 @@ class TestClient(ReshapeTest):
         self.assertIn('409', str(error))
         self.assertNotIsInstance(error, placement.Conflict)
         self.assertEqual(before, self.state())
+
+    def test_answer_that_gets_lost(self):
+        """Whoever asks again finds that all is done."""
+        original = self.adapter.request
+
+        def request(url, method, **kwargs):
+            response = original(url, method, **kwargs)
+            if url == '/reshaper':
+                raise exceptions.ConnectTimeout('lost')
+            return response
+
+        with mock.patch.object(self.adapter, 'request', request):
+            error = self.assertRaises(placement.PlacementError, self.apply)
+        self.assertIn('lost', str(error))
+        self.assertIn('node_gpu1', self.state())
+        self.assertTrue(self.apply().is_empty)
+        self.client.undo(self.records[0])
+        self.assertEqual({'node'}, set(self.state()))
 
     def test_nodes(self):
         self.assertEqual(
