@@ -137,8 +137,6 @@ class Client:
     def _prepare(self, plan, created, keep) -> dict[str, int]:
         """Create what the request needs to be there already."""
         record = undo.record(plan)
-        # Those of an attempt before are known to Placement by now.
-        record['new'] = [*created.values(), *record['new']]
         keep(record)
         for name in sorted(
             {

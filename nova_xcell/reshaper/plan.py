@@ -37,6 +37,10 @@ class Plan:
     :ivar tree: as it was read
     :ivar names: by UUID, names of providers, new ones included
     :ivar new: children that have to be created first
+    :ivar left: children that a run before has created for the same end
+    :ivar after: by UUID of every provider, its inventories afterwards
+    :ivar touched: UUIDs of providers and classes that the rules change
+    :ivar carried: those of them that the host, if asked, does not report
     :ivar traits: by UUID, traits that have to be added first
     :ivar inventories: by UUID of a provider that changes, its inventories
         afterwards
@@ -54,6 +58,14 @@ class Plan:
     new: list[shape_module.NewProvider] = dataclasses.field(
         default_factory=list
     )
+    left: list[shape_module.NewProvider] = dataclasses.field(
+        default_factory=list
+    )
+    after: dict[str, tree_module.Inventories] = dataclasses.field(
+        default_factory=dict
+    )
+    touched: set[tuple[str, str]] = dataclasses.field(default_factory=set)
+    carried: set[tuple[str, str]] = dataclasses.field(default_factory=set)
     traits: dict[str, frozenset[str]] = dataclasses.field(default_factory=dict)
     inventories: dict[str, tree_module.Inventories] = dataclasses.field(
         default_factory=dict
@@ -137,7 +149,12 @@ def make(
         key: copy.deepcopy(provider.allocations or {})
         for key, provider in tree.providers.items()
     }
-    plan = Plan(tree, found.names, problems=list(found.problems))
+    plan = Plan(
+        tree,
+        found.names,
+        problems=list(found.problems),
+        notes=list(found.notes),
+    )
     for step in found.steps:
         plan.problems += steps.move(step, found.names, held)
         _remember_origins(plan, step)
@@ -147,11 +164,24 @@ def make(
         if inventories
         != (tree.providers[key].inventories if key in tree.providers else {})
     }
-    used = {key for step in found.steps for key in step.targets}
-    plan.new = [new for key, new in found.new.items() if key in used]
+    plan.new = [new for new in found.new.values() if _has(found, new)]
+    plan.left = [new for new in found.left.values() if _has(found, new)]
+    plan.after = found.inventories
+    plan.carried = found.carried
+    for step in found.steps:
+        plan.touched |= {(step.source, name) for name in step.classes}
+        plan.touched |= {
+            (key, name)
+            for key in step.targets
+            for name in step.classes.values()
+        }
     plan.traits = found.traits
     finish(plan, held, found.inventories)
     return plan
+
+
+def _has(found: shape_module.Shape, new: shape_module.NewProvider) -> bool:
+    return bool(found.inventories[new.uuid])
 
 
 def finish(
@@ -196,7 +226,7 @@ def finish(
             )
     plan.problems += _raced(tree)
     plan.problems += _refused(plan, held, inventories)
-    if plan.inventories and tree.sharing:
+    if plan.touched and tree.sharing:
         plan.notes.append(
             'consumers that have something of a sharing provider only are '
             'not touched: %s'

@@ -20,6 +20,9 @@ BadRules = document.BadRules
 #: Stands for the name of the node, that is, of the root of its tree.
 NODE = '{node}'
 
+#: Nova derives these names from its configuration, and devices from them.
+_BOUND = 'CUSTOM_PMEM_NAMESPACE_'
+
 _PLACEHOLDER = re.compile(r'\{[^}]*\}')
 
 
@@ -309,6 +312,12 @@ class _Reader:
         )
 
     def _check_class(self, name: str, *path: str | int) -> None:
+        if name.startswith(_BOUND):
+            raise self._error(
+                '%s is how Nova finds persistent memory; it cannot change'
+                % name,
+                *path,
+            )
         if (
             name not in os_resource_classes.STANDARDS
             and not os_resource_classes.is_custom(name)

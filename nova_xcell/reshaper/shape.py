@@ -8,6 +8,7 @@ import typing as ty
 import uuid
 
 from nova_xcell.reshaper import rules as rules_module
+from nova_xcell.reshaper import shares as shares_module
 from nova_xcell.reshaper import tree as tree_module
 from nova_xcell.reshaper.tree import Problem
 
@@ -53,20 +54,30 @@ class Shape:
     """A tree as the rules want it, without its allocations.
 
     :ivar inventories: by UUID of the provider, children to create included
+    :ivar known: the same, but only classes that somebody can have something
+        of; all of them unless a host was asked
     :ivar names: by UUID, the same
     :ivar new: children to create
+    :ivar left: children that a run before has created and not filled
     :ivar traits: by UUID, traits a provider has to get besides its own
     :ivar steps: what is to be done with allocations, in order
     :ivar problems: what is wrong
+    :ivar notes: what is not as the rules want it, and stays
+    :ivar carried: UUID of the provider and class of inventories that the host
+        reports nowhere
     """
 
     inventories: dict[str, tree_module.Inventories]
+    known: dict[str, tree_module.Inventories]
     names: dict[str, str]
     parents: dict[str, str | None]
     new: dict[str, NewProvider] = dataclasses.field(default_factory=dict)
+    left: dict[str, NewProvider] = dataclasses.field(default_factory=dict)
     traits: dict[str, frozenset[str]] = dataclasses.field(default_factory=dict)
     steps: list[Step] = dataclasses.field(default_factory=list)
     problems: list[Problem] = dataclasses.field(default_factory=list)
+    notes: list[str] = dataclasses.field(default_factory=list)
+    carried: set[tuple[str, str]] = dataclasses.field(default_factory=set)
 
 
 def shape(
@@ -78,6 +89,10 @@ def shape(
     :param rules: those for other nodes are passed over
     """
     result = Shape(
+        {
+            key: dict(p.inventories if p.reported is None else p.reported)
+            for key, p in tree.providers.items()
+        },
         {key: dict(p.inventories) for key, p in tree.providers.items()},
         {key: p.name for key, p in tree.providers.items()},
         {key: p.parent for key, p in tree.providers.items()},
@@ -119,6 +134,7 @@ class _Applied:
                 name
                 for name in wanted
                 if name in self._result.inventories[key]
+                or name in self._result.known[key]
             ]
             if not classes:
                 continue
@@ -151,8 +167,9 @@ class _Applied:
 
     def _rename(self, key: str) -> None:
         rule = self._rule
+        known = self._result.known[key]
         inventories = self._result.inventories[key]
-        if rule.new in inventories:
+        if rule.old in known and rule.new in known:
             self._problem(
                 tree_module.ALREADY,
                 'provider %s has both %s and %s',
@@ -161,14 +178,26 @@ class _Applied:
                 rule.new,
             )
             return
-        inventories[rule.new] = inventories.pop(rule.old)
+        reported = inventories.pop(rule.old, None)
+        if rule.old not in known:
+            # Moved before; the host has only reported the old name again.
+            inventories[rule.new] = reported
+            return
+        # The host may report the new name already, the old one still, or
+        # leave both to whoever made the inventory.
+        there = inventories.get(rule.new) or reported
+        if there is None or (key, rule.old) in self._result.carried:
+            there = known[rule.old]
+            self._result.carried.add((key, rule.new))
+        del known[rule.old]
+        inventories[rule.new] = known[rule.new] = there
         self._result.steps.append(
             Step(
                 rule,
                 key,
                 {rule.old: rule.new},
                 (key,),
-                {key: {rule.new: inventories[rule.new]}},
+                {key: {rule.new: there}},
             )
         )
 
@@ -176,34 +205,31 @@ class _Applied:
         children = self._children(source)
         if not children:
             return
+        known = self._result.known[source]
+        moving = [name for name in classes if name in known]
         shares = {}
         for name in classes:
-            inventory = self._result.inventories[source][name]
-            told = [child.inventories.get(name) for _, child in children]
-            parts = _shares(inventory, told)
-            if isinstance(parts, str):
-                self._problem(
-                    tree_module.TOTAL,
-                    '%s of provider %s: %s',
-                    name,
-                    self._result.names[source],
-                    parts,
-                )
+            parts = self._parts(source, name, children)
+            if parts is None:
                 return
             shares[name] = parts
-        if self._put(children, shares):
-            for name in classes:
-                del self._result.inventories[source][name]
+            if self._is_carried(source, name):
+                self._result.carried |= {(key, name) for key, _ in children}
+        self._put(children, shares, moving)
+        for name in classes:
+            self._result.inventories[source].pop(name, None)
+            known.pop(name, None)
+        if moving:
             self._result.steps.append(
                 Step(
                     self._rule,
                     source,
-                    {name: name for name in classes},
+                    {name: name for name in moving},
                     tuple(key for key, _ in children),
                     {
                         key: {
                             name: self._result.inventories[key][name]
-                            for name in classes
+                            for name in moving
                         }
                         for key, _ in children
                     },
@@ -211,35 +237,78 @@ class _Applied:
                 )
             )
 
-    def _put(self, children, shares) -> bool:
-        """Give the children their shares; False if that cannot be done."""
+    def _is_carried(self, key: str, name: str) -> bool:
+        return (
+            name not in self._result.inventories[key]
+            or (key, name) in self._result.carried
+        )
+
+    def _parts(
+        self, source: str, name: str, children
+    ) -> list[tree_module.Inventory] | None:
+        """Return what each child gets of a class; None after a problem."""
+        reported = self._result.inventories[source].get(name)
+        known = self._result.known[source].get(name)
+        there = [
+            self._result.inventories[key].get(name) for key, _ in children
+        ]
+        before = [self._result.known[key].get(name) for key, _ in children]
+        if known is not None and all(there) and not any(before):
+            # The host reports them where they belong by itself.
+            return there
+        parts = shares_module.divide(
+            reported or known,
+            [child.inventories.get(name) for _, child in children],
+        )
+        if known is None and all(before):
+            # Moved before; the host has only reported the class again.
+            if not isinstance(parts, str):
+                return parts
+            self._result.notes.append(
+                '%s: the children of provider %s keep what they have of %s: %s'
+                % (self._rule.label, self._result.names[source], name, parts)
+            )
+            return there
+        if isinstance(parts, str):
+            self._problem(
+                tree_module.TOTAL,
+                '%s of provider %s: %s',
+                name,
+                self._result.names[source],
+                parts,
+            )
+            return None
         for index, (key, _) in enumerate(children):
-            there = self._result.inventories.get(key, {})
-            for name, parts in shares.items():
-                # The same total: left from a reshape, and the host has
-                # reported the class on the old provider again.
-                if (
-                    there.get(name, parts[index])['total']
-                    != (parts[index]['total'])
-                ):
-                    self._problem(
-                        tree_module.ALREADY,
-                        'child %s has another inventory of %s',
-                        self._result.names[key],
-                        name,
-                    )
-                    return False
+            # The same total: left from a reshape, and the host has reported
+            # the class on the old provider again.
+            if there[index] is None:
+                continue
+            if there[index]['total'] != parts[index]['total']:
+                self._problem(
+                    tree_module.ALREADY,
+                    'child %s has another inventory of %s',
+                    self._result.names[key],
+                    name,
+                )
+                return None
+            parts[index] = there[index]
+        return parts
+
+    def _put(self, children, shares, moving) -> None:
+        """Give the children their shares, and traits."""
         for index, (key, child) in enumerate(children):
-            there = self._result.inventories.setdefault(key, {})
             for name, parts in shares.items():
-                there.setdefault(name, parts[index])
-            known = self._tree.providers.get(key)
-            missing = set(child.traits) - (known.traits if known else set())
+                self._result.inventories[key][name] = parts[index]
+                if name in moving:
+                    self._result.known[key][name] = parts[index]
+            provider = self._tree.providers.get(key)
+            missing = set(child.traits) - (
+                provider.traits if provider else set()
+            )
             if missing:
                 self._result.traits[key] = (
                     self._result.traits.get(key, frozenset()) | missing
                 )
-        return True
 
     def _hints(self, source: str, children) -> dict[str, str]:
         """Return where consumers have to go, by UUID."""
@@ -292,6 +361,7 @@ class _Applied:
         for child in targets:
             name = self._filled(child.name, source)
             key = by_name.get(name) or self._create(source, name)
+            self._recognize(key, source, name)
             if not self._is_below(key, source):
                 self._problem(
                     tree_module.NOT_A_CHILD,
@@ -303,12 +373,22 @@ class _Applied:
             children.append((key, child))
         return children
 
+    def _recognize(self, key: str, parent: str, name: str) -> None:
+        provider = self._tree.providers.get(key)
+        if (
+            provider is not None
+            and key == _made(parent, name)
+            and not provider.inventories
+        ):
+            self._result.left[key] = NewProvider(key, name, parent)
+
     def _create(self, parent: str, name: str) -> str:
-        key = str(uuid.uuid5(uuid.UUID(parent), name))
+        key = _made(parent, name)
         self._result.new[key] = NewProvider(key, name, parent)
         self._result.names[key] = name
         self._result.parents[key] = parent
         self._result.inventories[key] = {}
+        self._result.known[key] = {}
         return key
 
     def _is_below(self, key: str, source: str) -> bool:
@@ -318,44 +398,5 @@ class _Applied:
         return parent == source
 
 
-def _shares(
-    inventory: tree_module.Inventory,
-    told: list[tree_module.Inventory | None],
-) -> list[tree_module.Inventory] | str:
-    """Divide an inventory; a string says why that cannot be done."""
-    total = inventory['total']
-    if told[0] is None:
-        least, more = divmod(total, len(told))
-        totals = [least + (index < more) for index in range(len(told))]
-        if not least:
-            return '%d cannot be divided by %d children' % (total, len(told))
-    else:
-        totals = [each['total'] for each in told]
-        if sum(totals) != total:
-            return 'it has %d, the children in the rule have %d' % (
-                total,
-                sum(totals),
-            )
-    reserved = _reserved(inventory.get('reserved', 0), totals)
-    parts = []
-    for index, each in enumerate(totals):
-        part = {**inventory, 'total': each, 'reserved': reserved[index]}
-        if 'max_unit' in inventory:
-            part['max_unit'] = min(inventory['max_unit'], each)
-        part.update(told[index] or {})
-        if part['reserved'] > each:
-            return '%d of %d are reserved' % (part['reserved'], each)
-        parts.append(part)
-    return parts
-
-
-def _reserved(reserved: int, totals: list[int]) -> list[int]:
-    """Divide what is reserved in proportion to the totals."""
-    whole = sum(totals)
-    parts = [reserved * total // whole for total in totals]
-    left = reserved - sum(parts)
-    for index, total in enumerate(totals):
-        more = min(left, total - parts[index], 1)
-        parts[index] += max(more, 0)
-        left -= max(more, 0)
-    return parts
+def _made(parent: str, name: str) -> str:
+    return str(uuid.uuid5(uuid.UUID(parent), name))

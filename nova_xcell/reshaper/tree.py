@@ -21,6 +21,9 @@ class Provider:
     :ivar generation: of the moment when its inventories were read
     :ivar parent: UUID of its parent; None for a root
     :ivar inventories: by resource class
+    :ivar reported: what the host would have Placement know instead, by
+        resource class; None if no host was asked. Where a class is only
+        reported, nobody can have anything of it
     :ivar traits: names
     :ivar allocations: by UUID of the consumer, amounts; None if not read
     :ivar allocations_generation: of the moment when they were read
@@ -31,6 +34,7 @@ class Provider:
     generation: int
     parent: str | None = None
     inventories: Inventories = dataclasses.field(default_factory=dict)
+    reported: Inventories | None = None
     traits: frozenset[str] = frozenset()
     allocations: dict[str, Amounts] | None = None
     allocations_generation: int | None = None

@@ -14,7 +14,7 @@ from nova_xcell.reshaper.tree import Problem
 
 VERSION = 1
 _KEYS = {'version', 'node', 'root', 'new', 'traits', 'inventories',
-         'consumers', 'origins'}  # fmt: skip
+         'consumers', 'origins', 'attempt'}  # fmt: skip
 
 
 class BadRecord(exception.XcellError):
@@ -28,25 +28,24 @@ def record(plan: plan_module.Plan) -> dict:
 
     :param plan: without problems
     """
-    inventories = {}
-    for key, after in plan.inventories.items():
+    inventories: dict = {}
+    for key, name in sorted(plan.touched):
         provider = plan.tree.providers.get(key)
-        before = provider.inventories if provider else {}
-        inventories[key] = {
-            'name': plan.names[key],
-            'classes': {
-                name: [before.get(name), after.get(name)]
-                for name in sorted(before.keys() | after.keys())
-                if before.get(name) != after.get(name)
-            },
-        }
+        before = provider.inventories.get(name) if provider else None
+        after = plan.after[key].get(name)
+        if before != after:
+            there = inventories.setdefault(
+                key, {'name': plan.names[key], 'classes': {}}
+            )
+            there['classes'][name] = [before, after]
     return {
         'version': VERSION,
+        'attempt': 1,
         'node': plan.tree.name,
         'root': plan.tree.root,
         'new': [
             {'uuid': new.uuid, 'name': new.name, 'parent': new.parent}
-            for new in plan.new
+            for new in (*plan.left, *plan.new)
         ],
         'traits': {key: sorted(each) for key, each in plan.traits.items()},
         'inventories': inventories,
@@ -70,6 +69,27 @@ def check(content: ty.Any) -> str | None:
     if content['version'] != VERSION:
         return 'version %r of the record is not known' % content['version']
     return None
+
+
+def was_not_done(earlier: ty.Mapping, later: ty.Mapping) -> bool:
+    """Say whether a record tells of a reshape that was not carried out.
+
+    It is kept before anything is sent, and the run may have met a conflict or
+    may have been killed.
+
+    :param earlier: the record in question
+    :param later: the next one of the same node
+    """
+    if later['attempt'] > 1:
+        # A run tries again only if nothing has changed.
+        return True
+    shared = [
+        (sides[0], later['inventories'][key]['classes'][name][0])
+        for key, change in earlier['inventories'].items()
+        for name, sides in change['classes'].items()
+        if name in later['inventories'].get(key, {}).get('classes', {})
+    ]
+    return bool(shared) and all(_same(*sides) for sides in shared)
 
 
 def concerned(content: ty.Mapping, tree: tree_module.Tree) -> set[str]:
@@ -114,6 +134,7 @@ def make(content: ty.Mapping, tree: tree_module.Tree) -> plan_module.Plan:
                 del inventories[key][name]
             else:
                 inventories[key][name] = before
+            plan.touched.add((key, name))
         plan.inventories[key] = inventories[key]
     plan_module.finish(plan, _held(content, tree), inventories)
     return plan

@@ -126,6 +126,12 @@ class TestBadRules(unittest.TestCase):
             'GPU is neither a standard resource class nor',
         ),
         (
+            HEAD + '- rename:\n    resource_class: CUSTOM_PMEM_NAMESPACE_A\n'
+            '    to: CUSTOM_A\n',
+            4,
+            'CUSTOM_PMEM_NAMESPACE_A is how Nova finds',
+        ),
+        (
             HEAD + '- rename:\n    resource_class: VGPU\n    to: VGPU\n',
             5,
             'VGPU is its name already',
