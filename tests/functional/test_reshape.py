@@ -34,6 +34,7 @@ class ReshapeTest(test.TestCase):
     def setUp(self):
         super().setUp()
         fixture = self.useFixture(func_fixtures.PlacementFixture())
+        self.placement_config = fixture.conf_fixture.conf
         self.adapter = adapter.Adapter(
             session.Session(auth=None),
             service_type='placement',
