@@ -36,7 +36,9 @@ rules:
 """
 
 
-class LiveBase(base.ServersTestBase):
+class Reshaped:
+    """For tests with hosts that follow rules."""
+
     ADMIN_API = True
     microversion = 'latest'
 
@@ -120,6 +122,10 @@ class LiveBase(base.ServersTestBase):
 
     def writes(self):
         return [each for each in self.sent if not each.startswith('GET ')]
+
+
+class LiveBase(Reshaped, base.ServersTestBase):
+    pass
 
 
 class TestSplit(LiveBase):
@@ -335,17 +341,19 @@ class TestOfTheHost(LiveBase):
         self.start_compute('other')
         before = self.tree('other')
         self.put_vgpu_on_the_root('host')
-        client = report.report_client_singleton()
-        # As for hosts of ironic, or for sharing providers.
-        client._ensure_resource_provider(
-            context.get_admin_context(),
-            self.compute_rp_uuids['other'],
-            name='other',
-        )
-        with mock.patch.object(
-            report, 'report_client_singleton', lambda: client
-        ):
-            self.restart_compute_service('host')
+        make = report.SchedulerReportClient.__init__
+
+        def make_and_meet(client, *args, **kwargs):
+            make(client, *args, **kwargs)
+            # As hosts of ironic and sharing providers are met.
+            client._ensure_resource_provider(
+                context.get_admin_context(),
+                str(uuids.node_other),
+                name='other',
+            )
+
+        self.patch(report.SchedulerReportClient, '__init__', make_and_meet)
+        self.restart()
         self.assertIn('POST /reshaper', self.sent)
         self.assertNotIn('VGPU', self.tree('host')['host'][0])
         self.assertEqual(before, self.tree('other'))
