@@ -6,7 +6,9 @@ import os
 from unittest import mock
 
 import fixtures
+from keystoneauth1 import adapter
 from keystoneauth1 import exceptions as ks_exceptions
+from keystoneauth1 import session
 from oslo_serialization import jsonutils
 from oslo_utils.fixture import uuidsentinel as uuids
 
@@ -17,6 +19,11 @@ from nova.scheduler.client import report
 from nova.tests.fixtures import libvirt as fakelibvirt
 from nova.tests.functional.libvirt import base
 from nova.tests.unit import fake_requests
+
+from nova_xcell.cmd import placement as command
+from nova_xcell.reshaper import client
+from nova_xcell.reshaper import placement
+from nova_xcell.reshaper import undo_file
 
 CONF = nova.conf.CONF
 
@@ -49,8 +56,8 @@ class Reshaped:
         self.sent = []
         self.bodies = []
         self.answers = {}
-        adapter = self.placement.fixture._client
-        request = adapter.request
+        asked = self.placement.fixture._client
+        request = asked.request
 
         def watched(url, method, **kwargs):
             name = '%s %s' % (method, url)
@@ -61,7 +68,7 @@ class Reshaped:
                 return self.answers[name]()
             return request(url, method, **kwargs)
 
-        adapter.request = watched
+        asked.request = watched
         report.PLACEMENTCLIENT = None
 
     def set_rules(self, text):
@@ -172,6 +179,48 @@ class TestSplit(LiveBase):
         self._delete_server(other)
         self.assertEqual(tree, self.tree())
         self.assertEqual(1, len(self.undo_files()))
+
+    def test_undo(self):
+        """RP-06: what nova-compute kept brings everything back."""
+        server = self.server()
+        before = self.tree()
+        self.set_rules(NUMA)
+        self.restart()
+        # This one came later.
+        other = self.server()
+        (path,) = self.undo_files()
+        (record,) = undo_file.read(path)
+        fixture = self.placement.fixture
+        plan = client.Client(
+            placement.Placement(
+                adapter.Adapter(
+                    session.Session(auth=None),
+                    endpoint_override=fixture.endpoint,
+                    additional_headers={'x-auth-token': fixture.token},
+                )
+            )
+        ).undo(record)
+        self.assertEqual([], plan.problems)
+        tree = self.tree()
+        self.assertEqual({'host'}, set(tree))
+        totals, used = before['host']
+        self.assertEqual(
+            (totals, {**used, other['id']: used[server['id']]}), tree['host']
+        )
+        self.flags(reshape_rules=None, group='xcell')
+        self.restart()
+        self.assertEqual([], self.writes())
+        self.assertEqual(tree, self.tree())
+
+    def test_nodes_of_a_host(self):
+        """RP-07: the command finds them in the databases."""
+        self.assertEqual(
+            [self.compute_rp_uuids['host']], command._nodes_of('host')
+        )
+        error = self.assertRaises(
+            command.UnknownHost, command._nodes_of, 'nowhere'
+        )
+        self.assertIn('nowhere', str(error))
 
     def test_new_host(self):
         """There is nothing to move, so nothing is reshaped."""

@@ -93,17 +93,34 @@ class Resources:
                 protocol=protocol,
             )
 
-    def server(self, host: str, volume_backed: bool = False) -> Server:
+    def flavor(self, **extra_specs: str) -> str:
+        """Create a flavor that is like the small one.
+
+        :param extra_specs: its extra specs
+        :returns: its name
+        """
+        name = f'flavor{next(self._numbers)}'
+        flavor = self.sdk.compute.create_flavor(
+            name=name, ram=FLAVORS['small'], vcpus=1, disk=1
+        )
+        self._volumes.callback(self.sdk.compute.delete_flavor, flavor)
+        self.sdk.compute.create_flavor_extra_specs(flavor, extra_specs)
+        return name
+
+    def server(
+        self, host: str, volume_backed: bool = False, flavor: str = 'small'
+    ) -> Server:
         """Create a server and wait until its guest answers.
 
         :param host: where it is to be
         :param volume_backed: whether its root disk is a volume
+        :param flavor: name of its flavor
         :returns: the server
         """
         image = self.sdk.image.find_image(IMAGE)
         request = {
             'name': f'server{next(self._numbers)}',
-            'flavorRef': self.sdk.compute.find_flavor('small').id,
+            'flavorRef': self.sdk.compute.find_flavor(flavor).id,
             'host': host,
             'config_drive': True,
             'tags': ['multicell'],
