@@ -15,6 +15,7 @@ from nova_xcell.reshaper import rules as rules_module
 from nova_xcell.reshaper import shape as shape_module
 from nova_xcell.reshaper import steps
 from nova_xcell.reshaper import tree as tree_module
+from nova_xcell.reshaper.new_provider import NewProvider
 from nova_xcell.reshaper.tree import Problem
 
 
@@ -55,12 +56,8 @@ class Plan:
 
     tree: tree_module.Tree
     names: dict[str, str]
-    new: list[shape_module.NewProvider] = dataclasses.field(
-        default_factory=list
-    )
-    left: list[shape_module.NewProvider] = dataclasses.field(
-        default_factory=list
-    )
+    new: list[NewProvider] = dataclasses.field(default_factory=list)
+    left: list[NewProvider] = dataclasses.field(default_factory=list)
     after: dict[str, tree_module.Inventories] = dataclasses.field(
         default_factory=dict
     )
@@ -180,7 +177,7 @@ def make(
     return plan
 
 
-def _has(found: shape_module.Shape, new: shape_module.NewProvider) -> bool:
+def _has(found: shape_module.Shape, new: NewProvider) -> bool:
     return bool(found.inventories[new.uuid])
 
 

@@ -5,27 +5,13 @@ from __future__ import annotations
 
 import dataclasses
 import typing as ty
-import uuid
 
+from nova_xcell.reshaper import new_provider
 from nova_xcell.reshaper import rules as rules_module
 from nova_xcell.reshaper import shares as shares_module
 from nova_xcell.reshaper import tree as tree_module
+from nova_xcell.reshaper.new_provider import NewProvider
 from nova_xcell.reshaper.tree import Problem
-
-
-@dataclasses.dataclass(frozen=True)
-class NewProvider:
-    """A child that has to be created.
-
-    :ivar uuid: follows from the parent and the name, so that whoever tries
-        again creates the same
-    :ivar name: its name
-    :ivar parent: UUID of its parent
-    """
-
-    uuid: str
-    name: str
-    parent: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -361,7 +347,8 @@ class _Applied:
         for child in targets:
             name = self._filled(child.name, source)
             key = by_name.get(name) or self._create(source, name)
-            self._recognize(key, source, name)
+            if new_provider.was_left(self._tree, key, source, name):
+                self._result.left[key] = NewProvider(key, name, source)
             if not self._is_below(key, source):
                 self._problem(
                     tree_module.NOT_A_CHILD,
@@ -373,17 +360,8 @@ class _Applied:
             children.append((key, child))
         return children
 
-    def _recognize(self, key: str, parent: str, name: str) -> None:
-        provider = self._tree.providers.get(key)
-        if (
-            provider is not None
-            and key == _made(parent, name)
-            and not provider.inventories
-        ):
-            self._result.left[key] = NewProvider(key, name, parent)
-
     def _create(self, parent: str, name: str) -> str:
-        key = _made(parent, name)
+        key = new_provider.make_uuid(parent, name)
         self._result.new[key] = NewProvider(key, name, parent)
         self._result.names[key] = name
         self._result.parents[key] = parent
@@ -396,7 +374,3 @@ class _Applied:
         while parent is not None and parent != source:
             parent = self._result.parents.get(parent)
         return parent == source
-
-
-def _made(parent: str, name: str) -> str:
-    return str(uuid.uuid5(uuid.UUID(parent), name))

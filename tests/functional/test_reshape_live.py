@@ -195,6 +195,7 @@ class TestSplit(LiveBase):
             placement.Placement(
                 adapter.Adapter(
                     session.Session(auth=None),
+                    service_type='placement',
                     endpoint_override=fixture.endpoint,
                     additional_headers={'x-auth-token': fixture.token},
                 )
