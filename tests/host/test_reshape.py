@@ -2,10 +2,16 @@
 """Nova's suites of reshapes, and of what its report client sends."""
 
 from nova import test
-from nova.tests.functional.libvirt.test_reshape import *  # noqa: F403
-from nova.tests.functional.test_report_client import *  # noqa: F403
+import nova.conf
 
-from nova_xcell import loader
+# Arms. The suite's client is a subclass of what is there at its import, while
+# its fixture changes what is there when a test begins.
+nova.conf.CONF([], project='nova', default_config_files=[])
+
+from nova.tests.functional.libvirt.test_reshape import *  # noqa: E402, F403
+from nova.tests.functional.test_report_client import *  # noqa: E402, F403
+
+from nova_xcell import loader  # noqa: E402
 
 
 class TestPluginsAreLoaded(test.NoDBTestCase):
@@ -13,3 +19,7 @@ class TestPluginsAreLoaded(test.NoDBTestCase):
 
     def test_armed(self):
         self.assertIn('reshape', loader.armed())
+        self.assertEqual(
+            'nova_xcell.compute.report_client',
+            VersionCheckingReportClient.__base__.__module__,  # noqa: F405
+        )
