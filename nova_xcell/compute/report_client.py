@@ -71,8 +71,6 @@ class Reshapes:
         scope = getattr(new_tree, 'scope_rp_uuid', None)
         if scope is not None:
             old_tree = old_tree.subtree(scope)
-        if isinstance(allocations, asked_allocations.AskedAllocations):
-            allocations = allocations.changed()
         super()._set_up_and_do_reshape(
             context, old_tree, new_tree, allocations
         )
@@ -80,8 +78,8 @@ class Reshapes:
     def _reshape(self, context, inventories, allocations):
         """Send a reshape.
 
-        See the host's method. Providers that do not change are left out
-        (RP-05).
+        See the host's method. Providers and consumers that do not change are
+        left out (RP-05).
 
         :param context: auth context
         :param inventories: by UUID of the provider
@@ -96,5 +94,7 @@ class Reshapes:
                 uuid, each['inventories']
             )
         }
+        if isinstance(allocations, asked_allocations.AskedAllocations):
+            allocations = allocations.changed()
         # Placement takes no request without a provider.
         return super()._reshape(context, changed or inventories, allocations)

@@ -7,6 +7,7 @@ import nova.conf
 # Arms. The suite's client is a subclass of what is there at its import, while
 # its fixture changes what is there when a test begins.
 nova.conf.CONF([], project='nova', default_config_files=[])
+nova.conf.CONF.reset()
 
 from nova.tests.functional.libvirt.test_reshape import *  # noqa: E402, F403
 from nova.tests.functional.test_report_client import *  # noqa: E402, F403
