@@ -123,8 +123,7 @@ def connect(config: cfg.ConfigOpts) -> Direct:
     # database can do everything.
     config.set_override('auth_strategy', 'noauth2', group='api')
     # A line for each request is for a service.
-    for name in ('placement', 'alembic'):
-        logging.getLogger(name).setLevel(logging.WARNING)
+    logging.getLogger('placement').setLevel(logging.WARNING)
     try:
         db_api.configure(config)
         return Direct(deploy.loadapp(config))

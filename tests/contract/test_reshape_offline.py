@@ -109,9 +109,13 @@ class TestOffline(base.ProcessTest):
         )
         self.assertEqual(before, self.allocations())
         output = self.command(*rules, '--undo-file', self.undo_file)
-        self.assertEqual('node: done, 3 providers and 1 consumers\n', output)
+        # Before that there may be what the log says of the database.
+        self.assertTrue(
+            output.endswith('node: done, 3 providers and 1 consumers\n'),
+            output,
+        )
         self.assertEqual("[{'CUSTOM_FAST_GPU': 2}]", self.allocations())
-        self.assertEqual('node: nothing to do\n', self.command(*rules))
+        self.assertTrue(self.command(*rules).endswith('node: nothing to do\n'))
         self.command('--undo', self.undo_file)
         self.assertEqual(before, self.allocations())
 
