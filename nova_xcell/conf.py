@@ -223,6 +223,39 @@ Possible values: 0 (the interval of the service's other periodic work),
 -1 (never), or a number of seconds.
 """,
     ),
+    cfg.StrOpt(
+        'reshape_rules',
+        sample_default='/etc/nova/reshape.yaml',
+        help="""
+File with rules that change the provider trees of nodes, in YAML.
+
+nova-compute reads it once when it starts, and applies it to all that the
+libvirt driver reports. Allocations change with it at start-up only. If a
+rule is wrong, or cannot be applied to a node, nova-compute ends and says
+why. The other services do not read it.
+
+Possible values: a path, or nothing, which stands for no rules.
+
+Related options:
+
+* ``reshape_undo_dir``
+""",
+    ),
+    cfg.StrOpt(
+        'reshape_undo_dir',
+        help="""
+Folder where nova-compute keeps, in a file for each reshape, what is needed
+to undo it with ``nova-xcell-manage``. It is made if need be.
+
+Possible values: a path, or nothing, which stands for ``xcell-reshape`` in
+``[DEFAULT] state_path``.
+
+Related options:
+
+* ``reshape_rules``
+* ``[DEFAULT] state_path``
+""",
+    ),
 ]
 
 

@@ -32,6 +32,7 @@ LIVE_MIGRATION_FLAGS = Feature(
 LIVE_MIGRATION_API = Feature(
     'live-migration-api', 'live migrations that can be followed to their end'
 )
+RESHAPE = Feature('reshape', 'provider trees that change by rules')
 
 FEATURES: dict[str, Feature] = {
     feature.name: feature
@@ -39,6 +40,7 @@ FEATURES: dict[str, Feature] = {
         CROSS_CELL_RESIZE,
         LIVE_MIGRATION_FLAGS,
         LIVE_MIGRATION_API,
+        RESHAPE,
     )
 }
 

@@ -14,6 +14,22 @@ import pbr.version
 NAMESPACE = 'nova_xcell.manage'
 
 
+class _Commands(commandmanager.CommandManager):
+    """Finds the commands, one of which has underscores in its name."""
+
+    def load_commands(self, namespace):
+        """Find them.
+
+        :param namespace: of the entry points
+        """
+        super().load_commands(namespace)
+        # Named as the spec does; others have blanks instead.
+        name = 'placement migrate_compute_inventory'
+        found = self.commands.pop(name.replace('_', ' '), None)
+        if found is not None:
+            self.commands[name] = found
+
+
 class Manage(app.App):
     """The command; reads the configuration of a conductor."""
 
@@ -23,7 +39,7 @@ class Manage(app.App):
             'where the API database can be reached, with the configuration '
             'of nova-conductor.',
             version=pbr.version.VersionInfo('nova-xcell').version_string(),
-            command_manager=commandmanager.CommandManager(NAMESPACE),
+            command_manager=_Commands(NAMESPACE),
             deferred_help=True,
         )
 

@@ -15,12 +15,16 @@ from nova.scheduler.weights import cross_cell
 import nova.virt.libvirt
 from nova import policies
 from nova.compute import api
+from nova.compute import resource_tracker
+from nova.scheduler.client import report
 print(service.SERVICE_MANAGERS['nova-compute'])
 print(migrate.cross_cell_migrate.__name__)
 print(cross_cell.CrossCellWeigher.__module__)
 print(nova.virt.libvirt.LibvirtDriver.__module__)
 print([ours.__module__ for ours in api.API.__mro__[:-2]])
 print(policies.list_rules.__module__)
+print(resource_tracker.ResourceTracker.__module__)
+print(report.SchedulerReportClient.__module__)
 '''
 
 PLAIN = '''\
@@ -29,7 +33,9 @@ nova.conductor.tasks.cross_cell_migrate
 nova.scheduler.weights.cross_cell
 nova.virt.libvirt.driver
 []
-nova.policies'''
+nova.policies
+nova.compute.resource_tracker
+nova.scheduler.client.report'''
 
 #: What stands before the host's compute API.
 API_CLASSES = [
@@ -46,9 +52,11 @@ OURS = (
 nova_xcell.compute.manager.ComputeManager
 nova_xcell.tasks.cross_cell_migrate
 nova_xcell.weighers.cross_cell
-nova_xcell.virt.live_migration
+nova_xcell.virt.reshaping_driver
 %s
-nova_xcell.api.policies'''
+nova_xcell.api.policies
+nova_xcell.compute.reshapes
+nova_xcell.compute.report_client'''
     % API_CLASSES
 )
 

@@ -44,7 +44,13 @@ class TestGenerators(base.ProcessTest):
             'oslo-config-generator', '--namespace', 'nova_xcell'
         )
         self.assertIn('[xcell]', sample)
-        for option in ('features', 'cell_weights', 'prep_settle_timeout'):
+        for option in (
+            'features',
+            'cell_weights',
+            'prep_settle_timeout',
+            'reshape_rules',
+            'reshape_undo_dir',
+        ):
             self.assertIn('\n#%s = ' % option, sample)
 
     def test_status_of_a_good_installation(self):

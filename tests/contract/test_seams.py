@@ -11,6 +11,7 @@ import nova.tests.functional  # noqa: F401  isort: skip
 
 from nova.compute import api as host_api
 from nova.compute import migration_list as host_list
+from nova.compute import resource_tracker as host_tracker
 from nova.compute import stats as host_stats
 from nova.conductor import manager as host_conductor
 from nova.conductor.tasks import cross_cell_migrate as host_tasks
@@ -19,6 +20,7 @@ from nova.objects import image_meta as host_image_meta
 from nova.policies import servers as host_policies
 from nova.scheduler import manager as host_scheduler
 from nova.scheduler import request_filter as host_filter
+from nova.scheduler.client import report as host_report
 from nova.scheduler.weights import cross_cell as host_weigher
 from nova.virt.libvirt import driver as host_driver
 
@@ -27,6 +29,7 @@ from nova_xcell import releases
 from nova_xcell import seams
 from nova_xcell.api import compute_api
 from nova_xcell.api import migration_wishes
+from nova_xcell.compute import report_client
 from nova_xcell.live import compute_api as live_compute_api
 from nova_xcell.live import task_manager as live_task_manager
 from nova_xcell.policies import cross_cell as policies
@@ -43,6 +46,7 @@ from nova_xcell.views import stats
 from nova_xcell.virt import flags_driver
 from nova_xcell.virt import libvirt_driver
 from nova_xcell.virt import live_migration as live_driver
+from nova_xcell.virt import reshaping_driver
 from nova_xcell.weighers import cross_cell
 
 
@@ -81,6 +85,8 @@ class TestTable(unittest.TestCase):
             host_api.API,
             host_scheduler.SchedulerManager,
             host_conductor.ComputeTaskManager,
+            host_tracker.ResourceTracker,
+            host_report.SchedulerReportClient,
         ):
             self.assertNotIn(
                 'super(%s,' % owner.__name__, inspect.getsource(owner)
@@ -103,6 +109,7 @@ class TestOverrides(unittest.TestCase):
         from nova.compute import manager as host_manager
 
         from nova_xcell.compute import manager
+        from nova_xcell.compute import reshapes
 
         listed = {
             (seam.module, seam.attribute)
@@ -126,6 +133,12 @@ class TestOverrides(unittest.TestCase):
             (libvirt_driver.LibvirtDriver, host_driver.LibvirtDriver),
             (flags_driver.LibvirtDriver, host_driver.LibvirtDriver),
             (live_driver.LiveMigrations, host_driver.LibvirtDriver),
+            (reshaping_driver.Reshapes, host_driver.LibvirtDriver),
+            (reshapes.Reshapes, host_tracker.ResourceTracker),
+            (
+                report_client.Reshapes,
+                host_report.SchedulerReportClient,
+            ),
             (live_compute_api.LiveMigrations, host_api.API),
             (
                 live_task_manager.LiveMigrations,
@@ -158,6 +171,19 @@ class TestOverrides(unittest.TestCase):
     def test_host_driver_has_no_such_method_yet(self):
         self.assertFalse(
             hasattr(host_driver.LibvirtDriver, 'can_connect_volume')
+        )
+
+
+class TestReshapes(unittest.TestCase):
+    def test_request_without_providers_is_refused(self):
+        """RP-05: then those that do not change are sent."""
+        from placement.schemas import reshaper
+
+        self.assertEqual(
+            1,
+            reshaper.POST_RESHAPER_SCHEMA['properties']['inventories'][
+                'minProperties'
+            ],
         )
 
 

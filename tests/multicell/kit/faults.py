@@ -9,6 +9,7 @@ import signal
 
 from tests.multicell import broker
 from tests.multicell import database
+from tests.multicell import layout as lay
 from tests.multicell import readiness
 from tests.multicell.kit.clients import Clients
 from tests.multicell.kit.points import Point
@@ -172,6 +173,26 @@ class Faults:
         """Kill the database server of all cells; it is back at the end."""
         with self._killed(database):
             yield
+
+    @contextlib.contextmanager
+    def only_database(self) -> Iterator[None]:
+        """Stop all services but the database; they run again at the end.
+
+        Guests and what runs on the hosts besides services of OpenStack go on.
+        """
+        layout, processes = self.cloud.layout, self.cloud.processes
+        for name in (*reversed(self.cloud.services), broker.NAME, 'memcached'):
+            processes.stop(name)
+        try:
+            yield
+        finally:
+            since = readiness.now(layout)
+            broker.start(layout, processes, self.cloud.env)
+            for name in self.cloud.services:
+                self.cloud.start(name)
+            for api in lay.API_PORTS:
+                readiness.wait_for_api(layout, api)
+            readiness.wait_for_reports(layout, since)
 
     @contextlib.contextmanager
     def cell_database_down(self, cell: str) -> Iterator[None]:

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Read the file of rules that a configuration names: no host imports."""
+
+from __future__ import annotations
+
+from nova_xcell import exception
+from nova_xcell.reshaper import rules as rules_module
+
+
+class RulesNotRead(exception.XcellError):
+    """The file is not there, or may not be read."""
+
+    msg_fmt = 'the rules of [xcell] reshape_rules cannot be read: %(reason)s'
+
+
+def load(path: str | None) -> tuple[rules_module.Rule, ...]:
+    """Return the rules of a file.
+
+    :param path: of the file; no rules if there is none
+    :raises: :class:`~nova_xcell.reshaper.rules.BadRules` with the line and
+        the reason, or :class:`RulesNotRead`
+    """
+    if not path:
+        return ()
+    try:
+        with open(path, 'rb') as opened:
+            text = opened.read()
+    except OSError as exc:
+        raise RulesNotRead(reason=exc)
+    return rules_module.parse(text, path)

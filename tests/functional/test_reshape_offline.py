@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``placement migrate_compute_inventory`` (RP-07, RP-09, RP-12)."""
+
+import contextlib
+import io
+import os
+import types
+from unittest import mock
+
+import fixtures
+from oslo_utils.fixture import uuidsentinel as uuids
+
+from nova_xcell.cmd import manage
+from nova_xcell.cmd import placement as command
+from nova_xcell.cmd import progress
+from nova_xcell.reshaper import direct
+from nova_xcell.reshaper import placement
+from tests.functional import test_reshape
+
+
+class Killed(BaseException):
+    """The process dies; nobody catches it."""
+
+
+class OfflineBase(test_reshape.ReshapeTest):
+    """Nodes in a database of Placement; the service is not asked."""
+
+    def setUp(self):
+        super().setUp()
+        self.useFixture(
+            fixtures.MockPatchObject(
+                manage.Manage, 'initialize_app', lambda *args: None
+            )
+        )
+        # The database is that of the fixture.
+        self.direct = direct.connect(self.placement_config)
+        self.useFixture(
+            fixtures.MockPatchObject(
+                command,
+                '_placement',
+                lambda files: placement.Placement(self.direct, workers=1),
+            )
+        )
+        self.folder = self.useFixture(fixtures.TempDir())
+        self.undo_file = self.folder.join('undo.json')
+        self.rules_file = self.folder.join('rules.yaml')
+        with open(self.rules_file, 'wb') as opened:
+            opened.write(test_reshape.RULES)
+
+    def run_command(self, *words):
+        """Return the exit code and what was printed."""
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            code = manage.main(
+                ['placement', 'migrate_compute_inventory', *words]
+            )
+        return code, output.getvalue()
+
+    def of_rules(self, *words):
+        return self.run_command(
+            '--rules', self.rules_file, '--undo-file', self.undo_file, *words
+        )
+
+    def both(self):
+        return self.state('node'), self.state('other')
+
+
+class TestOffline(OfflineBase):
+    def test_dry_run_apply_again_undo(self):
+        """A readable diff; a node that needs nothing is a no-op."""
+        before = self.both()
+        code, text = self.of_rules('--node', 'node', '--dry-run')
+        self.assertEqual(command.FOUND, code)
+        for line in (
+            '  -   CUSTOM_GPU 4',
+            '  -     2 for %s' % uuids.busy,
+            '  +     node_gpu0',
+            '  +       trait CUSTOM_A40',
+            '  +       VGPU 2',
+            '  +         2 for %s' % uuids.busy,
+            '      VCPU 8',
+        ):
+            self.assertIn(line + '\n', text)
+        self.assertEqual(before, self.both())
+        self.assertFalse(os.path.exists(self.undo_file))
+
+        code, text = self.of_rules('--all')
+        self.assertEqual(0, code)
+        self.assertIn('node: done, 3 providers and 2 consumers', text)
+        self.assertIn('other: done', text)
+        after = self.both()
+        self.assertEqual({'node', 'node_gpu0', 'node_gpu1'}, set(after[0]))
+        code, text = self.of_rules('--all')
+        self.assertEqual(
+            (0, 'node: nothing to do\nother: nothing to do\n'), (code, text)
+        )
+        self.assertEqual(after, self.both())
+
+        code, text = self.run_command('--undo', self.undo_file, '--dry-run')
+        self.assertEqual(command.FOUND, code)
+        self.assertEqual(after, self.both())
+        code, text = self.run_command(
+            '--undo', self.undo_file, '--node', 'other'
+        )
+        self.assertEqual(0, code)
+        self.assertEqual((after[0], before[1]), self.both())
+        code, text = self.run_command('--undo', self.undo_file)
+        self.assertEqual(0, code)
+        self.assertEqual(before, self.both())
+
+    def test_nodes_of_a_host(self):
+        with mock.patch.object(
+            command, '_nodes_of', lambda host: [uuids.other]
+        ):
+            code, text = self.of_rules('--host', 'somewhere')
+        self.assertEqual((0, True), (code, text.startswith('other: done')))
+        self.assertEqual({'node'}, set(self.state('node')))
+
+    def test_problem_of_one_node(self):
+        """RP-09: it is named, and the others are reshaped."""
+        self.allocate(
+            uuids.busy, {'node': {'VCPU': 1, 'CUSTOM_GPU': 3}}, generation=1
+        )
+        before = self.state()
+        code, text = self.of_rules('--all')
+        self.assertEqual(1, code)
+        self.assertIn('node: left as it is', text)
+        self.assertIn('problem (fit) of consumer %s' % uuids.busy, text)
+        self.assertIn('other: done', text)
+        self.assertEqual(before, self.state())
+
+    def test_file_of_somebody_else(self):
+        with open(self.undo_file, 'w') as opened:
+            opened.write('precious')
+        before = self.both()
+        code, _ = self.of_rules('--all')
+        self.assertEqual(1, code)
+        self.assertEqual(before, self.both())
+        with open(self.undo_file) as opened:
+            self.assertEqual('precious', opened.read())
+
+    def test_killed_anywhere(self):
+        """RP-07: whoever runs it again comes to the same end, and back."""
+        before = self.both()
+        self.of_rules('--all')
+        wanted = self.both()
+        self.run_command('--undo', self.undo_file)
+        self.assertEqual(before, self.both())
+        os.unlink(self.undo_file)
+        killed = 0
+        while self.killed_at(killed):
+            code, text = self.of_rules('--all')
+            self.assertEqual(0, code, text)
+            self.assertEqual(wanted, self.both(), killed)
+            code, text = self.run_command('--undo', self.undo_file)
+            self.assertEqual(0, code, text)
+            self.assertEqual(before, self.both(), killed)
+            os.unlink(self.undo_file)
+            killed += 1
+        # A class, two children, a trait and its use for each, and the
+        # request itself: for two nodes.
+        self.assertGreater(killed, 15)
+
+    def killed_at(self, number):
+        """Run it until some write; return whether there was one."""
+        request = self.direct.request
+        left = [number]
+
+        def dying(url, method, *args, **kwargs):
+            if method != 'GET':
+                if not left[0]:
+                    raise Killed
+                left[0] -= 1
+            return request(url, method, *args, **kwargs)
+
+        self.direct.request = dying
+        try:
+            self.of_rules('--all')
+        except Killed:
+            return True
+        finally:
+            self.direct.request = request
+        return False
+
+    def test_undo_that_was_killed(self):
+        before = self.both()
+        self.of_rules('--all')
+        request = self.direct.request
+
+        def dying(url, method, *args, **kwargs):
+            if method == 'DELETE':
+                raise Killed
+            return request(url, method, *args, **kwargs)
+
+        self.direct.request = dying
+        self.assertRaises(Killed, self.run_command, '--undo', self.undo_file)
+        self.direct.request = request
+        self.assertEqual(0, self.run_command('--undo', self.undo_file)[0])
+        self.assertEqual(before, self.both())
+
+
+class TestProgress(test_reshape.test.NoDBTestCase):
+    def drawn(self, total, is_shown):
+        stream = io.StringIO()
+        stream.isatty = lambda: is_shown
+        bar = progress.Progress(total, stream)
+        for index in range(total):
+            bar.show('node-%d' % index)
+            bar.step()
+        bar.clear()
+        return stream.getvalue()
+
+    def test_drawn_for_people_only(self):
+        """RP-12."""
+        self.assertIn('[%s] 2/3 node-2' % ('#' * 20 + ' ' * 10),
+                      self.drawn(3, True))  # fmt: skip
+        self.assertEqual('', self.drawn(3, False))
+        self.assertEqual('', self.drawn(1, True))
+
+
+class TestArguments(test_reshape.test.NoDBTestCase):
+    def test_nodes_have_to_be_named(self):
+        for words in (
+            {'rules': 'x', 'node': [], 'host': None, 'all': False,
+             'undo': None, 'undo_file': None},
+            {'rules': None, 'node': [], 'host': None, 'all': False,
+             'undo': 'x', 'undo_file': 'y'},
+        ):  # fmt: skip
+            self.assertRaises(
+                command.BadArguments,
+                command._check,
+                types.SimpleNamespace(**words),
+            )
