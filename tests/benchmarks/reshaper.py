@@ -1,0 +1,525 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What POST /reshaper takes, with Placement's handler and with ours.
+
+``python -m tests.benchmarks.reshaper`` reshapes a host with many servers,
+through all of Placement's application. On MariaDB another process writes
+allocations of an unrelated host meanwhile. ``--help`` tells how to do a part
+of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import json
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import typing as ty
+import uuid
+
+from tests import switch
+
+switch.start()
+
+import sqlalchemy as sa  # noqa: E402
+
+from tests.benchmarks import mariadb  # noqa: E402
+from tests.embedded import placement_api  # noqa: E402
+
+CONSUMERS = (100, 1000, 3000)
+GPUS = 4
+OTHER_HOSTS = 20
+OTHER_CONSUMERS = 20
+VERSION = '1.38'
+
+#: Classes that move away from the root, by case.
+MOVED = {'vgpu': ('VGPU',), 'numa': ('VCPU', 'MEMORY_MB')}
+
+_MUCH = 10**6
+
+#: What a request says of every server besides its allocations.
+_OWNER = {
+    'project_id': 'project',
+    'user_id': 'user',
+    'consumer_generation': 1,
+    'consumer_type': 'INSTANCE',
+}
+
+
+@dataclasses.dataclass
+class Measured:
+    """What a reshape took.
+
+    :ivar statements: how many were sent
+    :ivar wall: seconds until the answer
+    :ivar cpu: seconds of the processor, without the database server's
+    :ivar transaction: seconds from the first write to the commit, at most
+    :ivar memory: megabytes it needed at its peak
+    :ivar stall: milliseconds that a write of another host took, at most
+    :ivar waits: milliseconds that all waited for locks of rows
+    """
+
+    statements: int
+    wall: float
+    cpu: float
+    transaction: float
+    memory: float
+    stall: float | None = None
+    waits: float | None = None
+
+
+class Case:
+    """Contents of Placement, and the request that reshapes them.
+
+    :param name: a key of :data:`MOVED`
+    :param consumers: how many servers the host has
+    :param class_ids: ids of resource classes
+    """
+
+    def __init__(
+        self, name: str, consumers: int, class_ids: dict[str, int]
+    ) -> None:
+        self.name, self.class_ids = name, class_ids
+        self.tables: dict[str, list[dict]] = {
+            'projects': [{'id': 1, 'external_id': 'project'}],
+            'users': [{'id': 1, 'external_id': 'user'}],
+            'consumer_types': [{'id': 1, 'name': 'INSTANCE'}],
+            'resource_providers': [],
+            'inventories': [],
+            'consumers': [],
+            'allocations': [],
+        }
+        classes = ['VCPU', 'MEMORY_MB', 'DISK_GB']
+        root = self._provider('root')
+        self._inventories(root, classes + (['VGPU'] if name == 'vgpu' else []))
+        self.children = [
+            self._provider('child%d' % number, root)
+            for number in range(GPUS if name == 'vgpu' else 2)
+        ]
+        self.root = root
+        for number in range(consumers):
+            held = {'VCPU': 2, 'MEMORY_MB': 512, 'DISK_GB': 10}
+            if name == 'vgpu' and number % 4 == 0:
+                held['VGPU'] = 1
+            self._consumer(root, held)
+        for number in range(OTHER_HOSTS):
+            other = self._provider('other%d' % number)
+            if not number:
+                self.first_other = other
+            self._inventories(other, classes)
+            for _consumer in range(OTHER_CONSUMERS):
+                self._consumer(other, {'VCPU': 1, 'MEMORY_MB': 512})
+        #: The host that is written to meanwhile.
+        self.other = other
+
+    def _provider(self, name: str, parent: dict | None = None) -> dict:
+        number = len(self.tables['resource_providers']) + 1
+        row = {
+            'id': number,
+            'uuid': str(uuid.uuid4()),
+            'name': name,
+            'generation': 5,
+            'root_provider_id': parent['id'] if parent else number,
+            'parent_provider_id': parent['id'] if parent else None,
+        }
+        self.tables['resource_providers'].append(row)
+        return row
+
+    def _inventories(self, provider: dict, classes: list[str]) -> None:
+        self.tables['inventories'] += [
+            {
+                'resource_provider_id': provider['id'],
+                'resource_class_id': self.class_ids[name],
+                'reserved': 0,
+                'min_unit': 1,
+                'step_size': 1,
+                'allocation_ratio': 1.0,
+                **_inventory(),
+            }
+            for name in classes
+        ]
+
+    def _consumer(self, provider: dict, held: dict[str, int]) -> None:
+        row = {
+            'uuid': str(uuid.uuid4()),
+            'project_id': 1,
+            'user_id': 1,
+            'generation': 1,
+            'consumer_type_id': 1,
+        }
+        self.tables['consumers'].append(row)
+        self.tables['allocations'] += [
+            {
+                'resource_provider_id': provider['id'],
+                'resource_class_id': self.class_ids[name],
+                'consumer_id': row['uuid'],
+                'used': used,
+            }
+            for name, used in held.items()
+        ]
+
+    def warm_up(self) -> bytes:
+        """Return a request that leaves another host as it is."""
+        provider = self.first_other
+        (consumer, *_others) = (
+            row['consumer_id']
+            for row in self.tables['allocations']
+            if row['resource_provider_id'] == provider['id']
+        )
+        return json.dumps(
+            {
+                'inventories': {
+                    provider['uuid']: _all_of(
+                        provider, ('VCPU', 'MEMORY_MB', 'DISK_GB')
+                    )
+                },
+                'allocations': {
+                    consumer: {
+                        **_OWNER,
+                        'allocations': {
+                            provider['uuid']: {
+                                'resources': {'VCPU': 1, 'MEMORY_MB': 512}
+                            }
+                        },
+                    }
+                },
+            }
+        ).encode()
+
+    def body(self) -> bytes:
+        """Return the request: everything the host has, in its new shape."""
+        names = {number: name for name, number in self.class_ids.items()}
+        moved = MOVED[self.name]
+        inventories = {
+            child['uuid']: _all_of(child, moved) for child in self.children
+        }
+        inventories[self.root['uuid']] = _all_of(
+            self.root,
+            [
+                names[row['resource_class_id']]
+                for row in self.tables['inventories']
+                if row['resource_provider_id'] == self.root['id']
+                and names[row['resource_class_id']] not in moved
+            ],
+        )
+        allocations: dict[str, dict] = {}
+        for row in self.tables['allocations']:
+            if row['resource_provider_id'] != self.root['id']:
+                continue
+            number = len(allocations)
+            each = allocations.setdefault(
+                row['consumer_id'],
+                {**_OWNER, 'allocations': {}, 'number': number},
+            )
+            name = names[row['resource_class_id']]
+            target = (
+                self.children[each['number'] % len(self.children)]
+                if name in moved
+                else self.root
+            )
+            each['allocations'].setdefault(target['uuid'], {'resources': {}})[
+                'resources'
+            ][name] = row['used']
+        for each in allocations.values():
+            del each['number']
+        return json.dumps(
+            {'inventories': inventories, 'allocations': allocations}
+        ).encode()
+
+
+def _inventory() -> dict:
+    return {'total': _MUCH, 'max_unit': _MUCH}
+
+
+def _all_of(provider: dict, classes: ty.Iterable[str]) -> dict:
+    return {
+        'resource_provider_generation': provider['generation'],
+        'inventories': {name: _inventory() for name in classes},
+    }
+
+
+class Transactions:
+    """Measures how long write transactions are.
+
+    :param engine: of SQLAlchemy
+    """
+
+    def __init__(self, engine: sa.Engine) -> None:
+        self.longest = 0.0
+        self._begin: float | None = None
+        sa.event.listen(engine, 'before_cursor_execute', self._executes)
+        for name in ('commit', 'rollback'):
+            sa.event.listen(engine, name, self._ends)
+
+    def _executes(self, conn, cursor, text, *rest) -> None:
+        verb = text.split(None, 1)[0].upper()
+        if self._begin is None and verb in ('INSERT', 'UPDATE', 'DELETE'):
+            self._begin = time.perf_counter()
+
+    def _ends(self, conn) -> None:
+        # Before the database is told, which the caller adds.
+        if self._begin is not None:
+            self.longest = max(self.longest, time.perf_counter() - self._begin)
+            self._begin = None
+
+
+def measure(
+    application: placement_api.Application,
+    database: placement_api.Database,
+    case: Case,
+) -> Measured:
+    """Send the request, in a process of its own.
+
+    :param application: Placement's, plain or with ours
+    :param database: what it works with
+    :param case: its contents, and the request
+    """
+    reader, writer = os.pipe()
+    database.engine.dispose()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.close(reader)
+            result = _measure(application, database, case)
+            os.write(writer, json.dumps(dataclasses.asdict(result)).encode())
+            os._exit(0)
+        except BaseException as exc:
+            print(repr(exc), file=sys.stderr)
+            os._exit(1)
+    os.close(writer)
+    with os.fdopen(reader, 'rb') as pipe:
+        output = pipe.read()
+    if os.waitpid(child, 0)[1]:
+        raise RuntimeError('the request failed')
+    return Measured(**json.loads(output))
+
+
+def _measure(application, database, case) -> Measured:
+    with (
+        application.armed(),
+        database.used(),
+        placement_api.statements(database.engine) as statements,
+    ):
+        # Connections and caches are there in a service that runs.
+        application.request('POST', '/reshaper', VERSION, case.warm_up())
+        body = case.body()
+        transactions = Transactions(database.engine)
+        statements.clear()
+        memory = _memory()
+        wall, cpu = time.perf_counter(), time.process_time()
+        answer = application.request('POST', '/reshaper', VERSION, body)
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    if answer.status_int != 204:
+        raise RuntimeError(answer.text)
+    return Measured(
+        len(statements),
+        wall,
+        cpu,
+        transactions.longest,
+        (_memory() - memory) / 1024,
+    )
+
+
+def _memory() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+@contextlib.contextmanager
+def written_to(url: str, case: Case) -> ty.Iterator[dict[str, float]]:
+    """Let another process write allocations of an unrelated host.
+
+    :param url: of the database
+    :param case: its contents
+    :returns: context manager, yielding what is known at its end: milliseconds
+        that a write took at most
+    """
+    result: dict[str, float] = {}
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            '-m',
+            'tests.benchmarks.unrelated_writes',
+            url,
+            str(case.other['id']),
+            str(case.class_ids['VCPU']),
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        # It says when it has begun.
+        process.stdout.readline()
+        yield result
+        output, _nothing = process.communicate('')
+        result.update(json.loads(output))
+    finally:
+        process.kill()
+        process.wait()
+
+
+def run(
+    databases: dict[str, tuple[placement_api.Database, str, ty.Callable]],
+    options: argparse.Namespace,
+) -> None:
+    """Print a line for each database, case and number of servers.
+
+    :param databases: by name, each with its URL and a function that tells
+        how many milliseconds locks were waited for
+    :param options: what to do
+    """
+    everything = [database for database, _url, _waits in databases.values()]
+    applications = {
+        name: placement_api.Application(everything, name == 'host')
+        for name in ('host', 'ours')
+    }
+    _print_head()
+    for name, (database, url, waits) in databases.items():
+        class_ids = database.ids('resource_classes')
+        for case_name in options.cases:
+            for count in options.consumers:
+                case = Case(case_name, count, class_ids)
+                results, rows = {}, {}
+                for who, application in applications.items():
+                    database.fill(case.tables)
+                    before = waits()
+                    # SQLite has one writer at a time, and the host's handler
+                    # fails if there is another.
+                    with (
+                        contextlib.nullcontext({})
+                        if before is None
+                        else written_to(url, case)
+                    ) as stall:
+                        results[who] = measure(application, database, case)
+                    results[who].stall = stall.get('longest')
+                    if before is not None:
+                        results[who].waits = waits() - before
+                    rows[who] = _comparable(database.rows(), case)
+                if rows['host'] != rows['ours']:
+                    raise RuntimeError('the rows are not the same')
+                _print(name, case_name, count, results)
+
+
+def _comparable(rows: dict[str, list[dict]], case: Case) -> dict:
+    """Leave out what the other process has written."""
+    consumers = {row['uuid'] for row in case.tables['consumers']}
+    return {
+        'consumers': [
+            row for row in rows['consumers'] if row['uuid'] in consumers
+        ],
+        'allocations': [
+            row
+            for row in rows['allocations']
+            if row['consumer_id'] in consumers
+        ],
+        'inventories': rows['inventories'],
+        'resource_providers': [
+            row
+            for row in rows['resource_providers']
+            if row['uuid'] != case.other['uuid']
+        ],
+    }
+
+
+_FORMAT = '%-8s %-5s %6s %6s %11s %8s %8s %11s %10s %9s %9s %8s %8s'
+
+
+def _print_head() -> None:
+    print(
+        _FORMAT
+        % (
+            *('database', 'case', 'N', '', 'statements', 'wall, s', 'CPU, s'),
+            *('transact, s', 'memory, MB', 'stall, ms', 'locks, ms'),
+            *('wall x', 'CPU x'),
+        ),
+        flush=True,
+    )
+
+
+def _print(
+    name: str, case: str, count: int, results: dict[str, Measured]
+) -> None:
+    host = results['host']
+    for who, each in results.items():
+        print(
+            _FORMAT
+            % (
+                name,
+                case,
+                count,
+                who,
+                each.statements,
+                '%.3f' % each.wall,
+                '%.3f' % each.cpu,
+                '%.3f' % each.transaction,
+                '%.1f' % each.memory,
+                *(
+                    '-' if value is None else '%.0f' % value
+                    for value in (each.stall, each.waits)
+                ),
+                '' if who == 'host' else '%.1f' % (host.wall / each.wall),
+                '' if who == 'host' else '%.1f' % (host.cpu / each.cpu),
+            ),
+            flush=True,
+        )
+
+
+def parse() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        prog='python -m tests.benchmarks.reshaper'
+    )
+    parser.add_argument(
+        '--databases',
+        nargs='+',
+        choices=('sqlite', 'mariadb'),
+        default=('sqlite', 'mariadb'),
+    )
+    parser.add_argument(
+        '--cases', nargs='+', choices=tuple(MOVED), default=tuple(MOVED)
+    )
+    parser.add_argument(
+        '--consumers',
+        nargs='+',
+        type=int,
+        default=CONSUMERS,
+        help='numbers of servers; 10000 takes the host minutes',
+    )
+    return parser.parse_args()
+
+
+def main() -> None:
+    options = parse()
+    with contextlib.ExitStack() as stack:
+        databases = {}
+        if 'sqlite' in options.databases:
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+            url = 'sqlite:///%s' % (pathlib.Path(folder) / 'placement')
+            databases['SQLite'] = (
+                placement_api.Database(url),
+                url,
+                lambda: None,
+            )
+        if 'mariadb' in options.databases:
+            missing = mariadb.why_not()
+            if missing:
+                print('MariaDB is left out: %s.' % missing)
+            else:
+                socket = stack.enter_context(mariadb.server())
+                url = mariadb.url(socket, 'placement')
+                databases['MariaDB'] = (
+                    placement_api.Database(url),
+                    url,
+                    lambda: mariadb.status(socket, 'Innodb_row_lock_time'),
+                )
+        run(databases, options)
+
+
+if __name__ == '__main__':
+    main()
