@@ -15,7 +15,6 @@ import dataclasses
 import json
 import os
 import pathlib
-import resource
 import subprocess
 import sys
 import tempfile
@@ -41,6 +40,9 @@ VERSION = '1.38'
 #: Classes that move away from the root, by case.
 MOVED = {'vgpu': ('VGPU',), 'numa': ('VCPU', 'MEMORY_MB')}
 
+#: How often a reshape is sent that meets a deadlock.
+ATTEMPTS = 5
+
 _MUCH = 10**6
 
 #: What a request says of every server besides its allocations.
@@ -63,6 +65,8 @@ class Measured:
     :ivar memory: megabytes it needed at its peak
     :ivar stall: milliseconds that a write of another host took, at most
     :ivar waits: milliseconds that all waited for locks of rows
+    :ivar deadlocks: how often such a write was the victim of a deadlock
+    :ivar failed: how often the reshape was, and had to be sent again
     """
 
     statements: int
@@ -72,6 +76,8 @@ class Measured:
     memory: float
     stall: float | None = None
     waits: float | None = None
+    deadlocks: int | None = None
+    failed: int = 0
 
 
 class Case:
@@ -273,12 +279,13 @@ def measure(
     application: placement_api.Application,
     database: placement_api.Database,
     case: Case,
-) -> Measured:
+) -> Measured | None:
     """Send the request, in a process of its own.
 
     :param application: Placement's, plain or with ours
     :param database: what it works with
     :param case: its contents, and the request
+    :returns: what it took; None if it was not done
     """
     reader, writer = os.pipe()
     database.engine.dispose()
@@ -296,7 +303,7 @@ def measure(
     with os.fdopen(reader, 'rb') as pipe:
         output = pipe.read()
     if os.waitpid(child, 0)[1]:
-        raise RuntimeError('the request failed')
+        return None
     return Measured(**json.loads(output))
 
 
@@ -311,7 +318,8 @@ def _measure(application, database, case) -> Measured:
         body = case.body()
         transactions = Transactions(database.engine)
         statements.clear()
-        memory = _memory()
+        _forget_peak()
+        memory = _memory('VmRSS')
         wall, cpu = time.perf_counter(), time.process_time()
         answer = application.request('POST', '/reshaper', VERSION, body)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
@@ -322,12 +330,20 @@ def _measure(application, database, case) -> Measured:
         wall,
         cpu,
         transactions.longest,
-        (_memory() - memory) / 1024,
+        _memory('VmHWM') - memory,
     )
 
 
-def _memory() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+def _memory(name: str) -> float:
+    """Return megabytes of this process: VmRSS now, or VmHWM at the peak."""
+    with open('/proc/self/status') as status:
+        (line,) = [line for line in status if line.startswith(name)]
+    return int(line.split()[1]) / 1024
+
+
+def _forget_peak() -> None:
+    with open('/proc/self/clear_refs', 'w') as clear:
+        clear.write('5')
 
 
 @contextlib.contextmanager
@@ -336,8 +352,8 @@ def written_to(url: str, case: Case) -> ty.Iterator[dict[str, float]]:
 
     :param url: of the database
     :param case: its contents
-    :returns: context manager, yielding what is known at its end: milliseconds
-        that a write took at most
+    :returns: context manager, yielding what is known at its end: the names
+        and values of what :class:`Measured` says of these writes
     """
     result: dict[str, float] = {}
     process = subprocess.Popen(
@@ -387,23 +403,38 @@ def run(
                 case = Case(case_name, count, class_ids)
                 results, rows = {}, {}
                 for who, application in applications.items():
-                    database.fill(case.tables)
-                    before = waits()
-                    # SQLite has one writer at a time, and the host's handler
-                    # fails if there is another.
-                    with (
-                        contextlib.nullcontext({})
-                        if before is None
-                        else written_to(url, case)
-                    ) as stall:
-                        results[who] = measure(application, database, case)
-                    results[who].stall = stall.get('longest')
-                    if before is not None:
-                        results[who].waits = waits() - before
+                    results[who] = _until_done(
+                        application, database, url, waits, case
+                    )
                     rows[who] = _comparable(database.rows(), case)
                 if rows['host'] != rows['ours']:
                     raise RuntimeError('the rows are not the same')
                 _print(name, case_name, count, results)
+
+
+def _until_done(
+    application: placement_api.Application,
+    database: placement_api.Database,
+    url: str,
+    waits: ty.Callable[[], int | None],
+    case: Case,
+) -> Measured:
+    for failed in range(ATTEMPTS):
+        database.fill(case.tables)
+        before = waits()
+        # SQLite has one writer at a time, and the host's handler fails if
+        # there is another.
+        with (
+            contextlib.nullcontext({})
+            if before is None
+            else written_to(url, case)
+        ) as writes:
+            measured = measure(application, database, case)
+        if measured is not None:
+            if before is not None:
+                measured.waits = waits() - before
+            return dataclasses.replace(measured, failed=failed, **writes)
+    raise RuntimeError('the request failed')
 
 
 def _comparable(rows: dict[str, list[dict]], case: Case) -> dict:
@@ -427,7 +458,7 @@ def _comparable(rows: dict[str, list[dict]], case: Case) -> dict:
     }
 
 
-_FORMAT = '%-8s %-5s %6s %6s %11s %8s %8s %11s %10s %9s %9s %8s %8s'
+_FORMAT = '%-8s %-5s %6s %6s %11s %8s %8s %11s %10s %9s %9s %9s %6s %7s %7s'
 
 
 def _print_head() -> None:
@@ -436,7 +467,7 @@ def _print_head() -> None:
         % (
             *('database', 'case', 'N', '', 'statements', 'wall, s', 'CPU, s'),
             *('transact, s', 'memory, MB', 'stall, ms', 'locks, ms'),
-            *('wall x', 'CPU x'),
+            *('deadlocks', 'failed', 'wall x', 'CPU x'),
         ),
         flush=True,
     )
@@ -461,8 +492,9 @@ def _print(
                 '%.1f' % each.memory,
                 *(
                     '-' if value is None else '%.0f' % value
-                    for value in (each.stall, each.waits)
+                    for value in (each.stall, each.waits, each.deadlocks)
                 ),
+                each.failed,
                 '' if who == 'host' else '%.1f' % (host.wall / each.wall),
                 '' if who == 'host' else '%.1f' % (host.cpu / each.cpu),
             ),
