@@ -11,7 +11,6 @@ from nova_xcell.placement import consumers as consumer_rows
 from nova_xcell.placement import transaction
 
 
-@transaction.conflicts
 def update_consumers(
     consumers: Iterable[consumer_obj.Consumer],
     request_attrs: dict[str, host_util.RequestAttr],
@@ -20,7 +19,6 @@ def update_consumers(
 
     :param consumers: those of the request
     :param request_attrs: what the request says of them, by UUID
-    :raises: placement.exception.ConcurrentUpdateDetected
     """
     consumers = list(consumers)
     generations: dict[int, int] = {}

@@ -25,7 +25,6 @@ _ALLOCATIONS = models.Allocation.__table__
 _PROVIDERS = models.ResourceProvider.__table__
 
 
-@transaction.conflicts
 @db_api.placement_context_manager.writer
 def reshape(
     ctx: host_context.RequestContext,

@@ -67,10 +67,10 @@ def _logs_rows(engine: sa.Engine) -> bool:
 def conflicts(function: Callable) -> Callable:
     """Make a lost race a conflict, which clients answer by trying again.
 
-    The server has rolled back a transaction that met a deadlock, so that it
-    cannot go on; Placement would answer 500.
+    Placement would answer 500. With Galera, writes of several servers meet at
+    the commit, and one of them is told that it was a deadlock.
 
-    :param function: a part of the transaction
+    :param function: runs a transaction
     """
 
     @functools.wraps(function)

@@ -26,7 +26,7 @@ _MODULES: tuple[Seam, ...] = tuple(
         REPLACED,
         plugin=('nova_xcell.placement', name),
     )
-    for name in ('allocation', 'data_util', 'reshaper', 'util')
+    for name in ('allocation', 'data_util', 'db_api', 'reshaper', 'util')
 )
 
 _HANDLERS: tuple[Seam, ...] = tuple(

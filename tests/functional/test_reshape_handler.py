@@ -363,6 +363,21 @@ class TestLostRaces(Both):
                 )
         self.assert_conflict(answer)
 
+    def test_deadlock_at_the_commit(self):
+        """That is where Galera finds that another server was faster."""
+        database = self.databases[1]
+
+        def lose(connection):
+            raise db_exc.DBDeadlock()
+
+        sa.event.listen(database.engine, 'commit', lose)
+        try:
+            with self.ours.armed(), database.used():
+                answer = self.ours.request('POST', '/reshaper', '1.30', NEW)
+        finally:
+            sa.event.remove(database.engine, 'commit', lose)
+        self.assert_conflict(answer)
+
     def test_new_consumer_was_there_first(self):
         """The host goes on with it, whoever made it."""
         with mock.patch(
