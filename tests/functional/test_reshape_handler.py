@@ -112,6 +112,77 @@ class TestPostgreSQL(MadeUp, reshape_handlers.Both):
         )
 
 
+class TestStoredOnFailure(reshape_handlers.Both):
+    """What the host stores before it finds something wrong."""
+
+    def setUp(self):
+        super().setUp()
+        self.fill({'resource_providers': [reshape_handlers.PROVIDER]})
+
+    def names(self, table, column):
+        return [row[column] for row in self.databases[1].rows()[table]]
+
+    def test_nothing_of_what_comes_after_a_conflict(self):
+        body = reshape_handlers.with_consumers(3)
+        for number, each in enumerate(body['allocations'].values()):
+            each['project_id'] = 'project%d' % number
+            each['consumer_type'] = 'TYPE%d' % number
+        list(body['allocations'].values())[1]['consumer_generation'] = 7
+        answer, _host, _ours = self.compare(
+            reshape_requests.Request('1.38', body)
+        )
+        self.assertEqual(409, answer.status_int)
+        self.assertEqual(
+            ['project0', 'project1'], self.names('projects', 'external_id')
+        )
+        self.assertEqual(['TYPE0'], self.names('consumer_types', 'name'))
+        self.assertEqual([], self.names('consumers', 'uuid'))
+
+    def test_consumers_if_a_provider_is_missing(self):
+        """The host has no way back from there."""
+        body = reshape_handlers.with_consumers(2)
+        for each in body['allocations'].values():
+            each['allocations'] = {
+                '7f3a9c0e-52d1-4b86-9e0f-1c8d5a2b6eff': {
+                    'resources': {'VCPU': 1}
+                }
+            }
+        answer, _host, _ours = self.compare(
+            reshape_requests.Request('1.30', body)
+        )
+        self.assertEqual(400, answer.status_int)
+        self.assertEqual(2, len(self.names('consumers', 'uuid')))
+
+
+class TestConsumers(reshape_handlers.Both):
+    def test_type_is_left_alone_before_1_38(self):
+        self.fill({'resource_providers': [reshape_handlers.PROVIDER]})
+        body = reshape_handlers.with_consumers(2)
+        for each in body['allocations'].values():
+            each['consumer_type'] = 'INSTANCE'
+        self.assertEqual(204, self.send_to_both('1.38', body))
+        for each in body['allocations'].values():
+            del each['consumer_type']
+            each['consumer_generation'] = 1
+        self.assertEqual(204, self.send_to_both('1.37', body))
+        self.assertEqual(
+            {'INSTANCE'},
+            {
+                row['consumer_type_id']
+                for row in self.databases[1].rows()['consumers']
+            },
+        )
+
+    def send_to_both(self, version, body):
+        for each in body['inventories'].values():
+            (row,) = self.databases[1].rows()['resource_providers']
+            each['resource_provider_generation'] = row['generation']
+        answer, _host, _ours = self.compare(
+            reshape_requests.Request(version, body)
+        )
+        return answer.status_int
+
+
 def outcome(answer):
     """Return the kind of an answer, for the count of what was tried."""
     if answer.status_int == 204:
