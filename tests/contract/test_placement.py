@@ -5,6 +5,9 @@ import ast
 import inspect
 import unittest
 
+# Decides on monkey patching, so nothing of the host may come before it.
+import nova.tests.functional  # noqa: F401  isort: skip
+
 from oslo_config import cfg
 from oslo_utils import uuidutils
 
