@@ -15,12 +15,25 @@ class Feature:
 
     :ivar name: what the operator writes in ``[xcell] features``
     :ivar summary: one line for the status command and the option's help
-    :ivar nova_releases: major versions of Nova that can carry it
+    :ivar nova_releases: major versions of Nova that can carry it; none if
+        it has no part in Nova
+    :ivar placement_releases: the same of Placement
     """
 
     name: str
     summary: str
     nova_releases: tuple[int, ...] = releases.SUPPORTED['nova'][1]
+    placement_releases: tuple[int, ...] = ()
+
+    def releases_of(self, project: str) -> tuple[int, ...]:
+        """Return the releases of a host project that can carry it.
+
+        :param project: ``nova`` or ``placement``
+        :returns: major versions; none if it has no part in that project
+        """
+        if project == 'placement':
+            return self.placement_releases
+        return self.nova_releases
 
 
 CROSS_CELL_RESIZE = Feature(
@@ -33,6 +46,12 @@ LIVE_MIGRATION_API = Feature(
     'live-migration-api', 'live migrations that can be followed to their end'
 )
 RESHAPE = Feature('reshape', 'provider trees that change by rules')
+RESHAPE_HANDLER = Feature(
+    'reshape-handler',
+    'a fast POST /reshaper, in Placement',
+    nova_releases=(),
+    placement_releases=releases.SUPPORTED['placement'][1],
+)
 
 FEATURES: dict[str, Feature] = {
     feature.name: feature
@@ -41,6 +60,7 @@ FEATURES: dict[str, Feature] = {
         LIVE_MIGRATION_FLAGS,
         LIVE_MIGRATION_API,
         RESHAPE,
+        RESHAPE_HANDLER,
     )
 }
 
@@ -60,19 +80,31 @@ def select(names: list[str]) -> tuple[str, ...]:
     return tuple(name for name in FEATURES if ALL in names or name in names)
 
 
-def check_release(names: tuple[str, ...], nova_release: int) -> None:
-    """Refuse a feature that the installed Nova cannot carry.
+def with_part_in(names: tuple[str, ...], project: str) -> tuple[str, ...]:
+    """Return those features that change a host project.
 
     :param names: names of features
-    :param nova_release: major version of the installed Nova
+    :param project: ``nova`` or ``placement``
+    """
+    return tuple(name for name in names if FEATURES[name].releases_of(project))
+
+
+def check_release(
+    names: tuple[str, ...], release: int, project: str = 'nova'
+) -> None:
+    """Refuse a feature that the installed host cannot carry.
+
+    :param names: names of features with a part in that host
+    :param release: its major version
+    :param project: ``nova`` or ``placement``
     :raises: :class:`~nova_xcell.exception.FeatureNotForRelease`
     """
     for name in names:
-        supported = FEATURES[name].nova_releases
-        if nova_release not in supported:
+        supported = FEATURES[name].releases_of(project)
+        if release not in supported:
             raise exception.FeatureNotForRelease(
                 name=name,
-                distribution='nova',
-                version=nova_release,
+                distribution=releases.SUPPORTED[project][0],
+                version=release,
                 supported=releases.spelled(supported),
             )

@@ -37,8 +37,9 @@ class _Installed(ty.NamedTuple):
     replacement: ty.Any
 
 
-_armed: tuple[str, ...] = ()
-_seams: tuple[seams.Seam, ...] = ()
+# By host project: one process can have applications of both, as in tests.
+_armed: dict[str, tuple[str, ...]] = {}
+_seams: dict[str, tuple[seams.Seam, ...]] = {}
 # Seams are looked at once only: afterwards some are ours.
 _checked: set[seams.Seam] = set()
 _installed: dict[seams.Seam, _Installed] = {}
@@ -58,23 +59,20 @@ def arm(conf: cfg.ConfigOpts, project: str) -> tuple[str, ...]:
     :returns: the features armed
     :raises: :class:`~nova_xcell.exception.XcellError`; nothing is armed then
     """
-    global _armed, _seams
     release = releases.installed(project)
     xcell_conf.register_opts(conf)
     xcell_conf.validate(conf)
-    if project != 'nova':
-        # No feature has a part in Placement yet; what is wrong with the
-        # installation or the options is said there all the same.
-        return ()
-    wanted = features.select(conf.xcell.features)
-    features.check_release(wanted, release)
-    if wanted == _armed:
-        return _armed
-    disarm()
+    wanted = features.with_part_in(
+        features.select(conf.xcell.features), project
+    )
+    features.check_release(wanted, release, project)
+    if wanted == _armed.get(project, ()):
+        return wanted
+    disarm(project)
     try:
-        _armed = wanted
-        _seams = seams.for_features(wanted, release)
-        modules = dict.fromkeys(seam.module for seam in _seams)
+        _armed[project] = wanted
+        _seams[project] = seams.for_features(wanted, release, project)
+        modules = dict.fromkeys(seam.module for seam in _seams[project])
         imported = [
             sys.modules[name] for name in modules if name in sys.modules
         ]
@@ -84,24 +82,28 @@ def arm(conf: cfg.ConfigOpts, project: str) -> tuple[str, ...]:
         for name in modules:
             _hook(name)
     except Exception:
-        disarm()
+        disarm(project)
         raise
     LOG.info('nova-xcell: armed for %s.', ', '.join(wanted) or 'no feature')
-    return _armed
+    return wanted
 
 
-def disarm() -> None:
-    """Put back everything that was replaced; the process is plain again."""
-    global _armed, _seams
-    _armed = _seams = ()
-    _checked.clear()
+def disarm(project: str | None = None) -> None:
+    """Put back everything that was replaced; the process is plain again.
+
+    :param project: do so for one host project only
+    """
+    for each in [project] if project else list(_seams):
+        _armed.pop(each, None)
+        _checked.difference_update(_seams.pop(each, ()))
     for seam in reversed(list(_installed)):
-        _uninstall(_installed.pop(seam))
+        if project in (None, seam.project):
+            _uninstall(_installed.pop(seam))
 
 
 def armed() -> tuple[str, ...]:
     """Return the features armed in this process."""
-    return _armed
+    return tuple(name for names in _armed.values() for name in names)
 
 
 def installed() -> tuple[seams.Seam, ...]:
@@ -143,7 +145,12 @@ def _install_module(module: types.ModuleType) -> None:
 
 
 def _seams_of(module: types.ModuleType) -> list[seams.Seam]:
-    return [seam for seam in _seams if seam.module == module.__name__]
+    return [
+        seam
+        for table in _seams.values()
+        for seam in table
+        if seam.module == module.__name__
+    ]
 
 
 def _install(seam: seams.Seam, module: types.ModuleType) -> _Installed:

@@ -50,11 +50,18 @@ class Checks(upgradecheck.UpgradeCommands):
     @_failure_on_error
     def _check_host(self) -> upgradecheck.Result:
         found = ['nova %d' % releases.installed('nova')]
-        try:
-            found.append('placement %d' % releases.installed('placement'))
-        except exception.HostNotInstalled:
+        placement = self._placement()
+        if placement is None:
             found.append('placement is not installed here')
+        else:
+            found.append('placement %d' % placement)
         return upgradecheck.Result(_SUCCESS, ', '.join(found))
+
+    def _placement(self) -> int | None:
+        try:
+            return releases.installed('placement')
+        except exception.HostNotInstalled:
+            return None
 
     @_failure_on_error
     def _check_options(self) -> upgradecheck.Result:
@@ -80,6 +87,11 @@ class Checks(upgradecheck.UpgradeCommands):
         table = seams.for_features(
             features.FEATURES, releases.installed('nova')
         )
+        placement = self._placement()
+        if placement is not None:
+            table += seams.for_features(
+                features.FEATURES, placement, 'placement'
+            )
         problems = seams.check_all(table)
         if problems:
             return upgradecheck.Result(_FAILURE, '\n'.join(problems.values()))
@@ -89,15 +101,26 @@ class Checks(upgradecheck.UpgradeCommands):
 
     @_failure_on_error
     def _check_features(self) -> upgradecheck.Result:
-        release = releases.installed('nova')
+        hosts = {'nova': releases.installed('nova')}
+        placement = self._placement()
+        if placement is not None:
+            hosts['placement'] = placement
         wanted = features.select(self.conf.xcell.features)
-        features.check_release(wanted, release)
+        for project, release in hosts.items():
+            features.check_release(
+                features.with_part_in(wanted, project), release, project
+            )
         lines = []
         for name in features.FEATURES:
             services = sorted(
                 {
                     service
-                    for seam in seams.for_features([name], release)
+                    for seam in seams.SEAMS
+                    if seam.feature == name
+                    and (
+                        seam.project not in hosts
+                        or seam.is_in(seam.project, hosts[seam.project])
+                    )
                     for service in seam.services
                 }
             )

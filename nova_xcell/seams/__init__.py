@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The seams: every host attribute the plug-ins replace, override or rely on.
 
-This is the one table, in a part for each service, for what comes
-to it with live migrations, and for reshapes. It is checked when a service
+This is the one table, in a part for each service, for what comes to it with
+live migrations and reshapes, and for Placement. It is checked when a service
 arms (by :mod:`nova_xcell.loader`) and by the contract tests against every
 supported release; ``nova-xcell-status upgrade check`` prints what it finds.
 """
@@ -18,6 +18,7 @@ from nova_xcell.seams import migration_api
 from nova_xcell.seams import migration_flags
 from nova_xcell.seams import migration_wishes
 from nova_xcell.seams import reshape
+from nova_xcell.seams import placement_reshaper
 from nova_xcell.seams.seam import CALLED
 from nova_xcell.seams.seam import check
 from nova_xcell.seams.seam import EXTENDED
@@ -50,23 +51,26 @@ SEAMS: tuple[Seam, ...] = (
     + migration_wishes.SEAMS
     + migration_api.SEAMS
     + reshape.SEAMS
+    + placement_reshaper.SEAMS
 )
 
 
 def for_features(
     names: ty.Iterable[str],
-    nova_release: int,
+    release: int,
+    project: str = 'nova',
 ) -> tuple[Seam, ...]:
     """Return the seams of some features in one release of the host.
 
     :param names: names of features
-    :param nova_release: major version of Nova
+    :param release: major version of the host project
+    :param project: ``nova`` or ``placement``
     """
     wanted = set(names)
     return tuple(
         seam
         for seam in SEAMS
-        if seam.feature in wanted and nova_release in seam.nova_releases
+        if seam.feature in wanted and seam.is_in(project, release)
     )
 
 

@@ -38,7 +38,8 @@ class Seam:
     :ivar item: for a replaced one that is a dictionary, the key
     :ivar feature: the feature it belongs to
     :ivar services: services it has an effect in
-    :ivar nova_releases: major versions of Nova it holds for
+    :ivar nova_releases: for one of Nova's, the major versions it holds for
+    :ivar placement_releases: the same for one of Placement's
     """
 
     module: str
@@ -50,6 +51,26 @@ class Seam:
     feature: str = features.CROSS_CELL_RESIZE.name
     services: tuple[str, ...] = ()
     nova_releases: tuple[int, ...] = releases.SUPPORTED['nova'][1]
+    placement_releases: tuple[int, ...] = releases.SUPPORTED['placement'][1]
+
+    @property
+    def project(self) -> str:
+        """The host project that has it."""
+        if self.module.partition('.')[0] == 'placement':
+            return 'placement'
+        return 'nova'
+
+    def is_in(self, project: str, release: int) -> bool:
+        """Return whether it holds for a release of a host project.
+
+        :param project: ``nova`` or ``placement``
+        :param release: its major version
+        """
+        if project != self.project:
+            return False
+        if project == 'placement':
+            return release in self.placement_releases
+        return release in self.nova_releases
 
     @property
     def path(self) -> str:
@@ -63,6 +84,7 @@ API = ('nova-api',)
 CONDUCTOR = ('nova-conductor',)
 COMPUTE = ('nova-compute',)
 SCHEDULER = ('nova-scheduler',)
+PLACEMENT = ('placement-api',)
 
 
 def holder(seam: Seam, module: types.ModuleType) -> tuple[ty.Any, str]:

@@ -94,8 +94,17 @@ def questions(socket: pathlib.Path) -> int:
 
     :param socket: of the server
     """
+    return status(socket, 'Questions')
+
+
+def status(socket: pathlib.Path, name: str) -> int:
+    """Return a counter of the server.
+
+    :param socket: of the server
+    :param name: of the status variable
+    """
     with _connect(socket) as connection, connection.cursor() as cursor:
-        cursor.execute("SHOW GLOBAL STATUS LIKE 'Questions'")
+        cursor.execute('SHOW GLOBAL STATUS LIKE %s', [name])
         return int(cursor.fetchone()[1])
 
 

@@ -61,6 +61,13 @@ class TestTable(unittest.TestCase):
             ),
         )
 
+    def test_every_seam_of_placement_is_as_expected(self):
+        table = seams.for_features(
+            features.FEATURES, releases.installed('placement'), 'placement'
+        )
+        self.assertTrue(table)
+        self.assertEqual({}, seams.check_all(table))
+
     def test_host_is_supported(self):
         self.assertIn(
             releases.installed('nova'), releases.SUPPORTED['nova'][1]

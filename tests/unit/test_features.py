@@ -66,3 +66,20 @@ class TestReleases(unittest.TestCase):
                 exception.FeatureNotForRelease, "'new'.*33"
             ):
                 features.check_release(('new',), 33)
+
+    def test_part_in_a_host(self):
+        parts = {
+            project: features.with_part_in(tuple(features.FEATURES), project)
+            for project in releases.SUPPORTED
+        }
+        self.assertEqual(('reshape-handler',), parts['placement'])
+        self.assertIn('cross-cell-resize', parts['nova'])
+        self.assertNotIn('reshape-handler', parts['nova'])
+
+    def test_release_of_placement_that_cannot_carry_it(self):
+        for release in releases.SUPPORTED['placement'][1]:
+            features.check_release(('reshape-handler',), release, 'placement')
+        with self.assertRaisesRegex(
+            exception.FeatureNotForRelease, 'openstack-placement 12'
+        ):
+            features.check_release(('reshape-handler',), 12, 'placement')

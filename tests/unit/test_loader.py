@@ -25,6 +25,9 @@ class Thing:
 MANAGERS = {'service': 'host.Manager'}
 '''
 
+#: All features that have a part in Nova.
+NOVA = features.with_part_in(tuple(features.FEATURES), 'nova')
+
 
 class TestLoader(unittest.TestCase):
     def setUp(self):
@@ -37,7 +40,9 @@ class TestLoader(unittest.TestCase):
                 side_effect=lambda namespace, name: self.plugins[name],
             ),
             mock.patch(
-                'nova_xcell.releases.installed', autospec=True, return_value=34
+                'nova_xcell.releases.installed',
+                autospec=True,
+                side_effect={'nova': 34, 'placement': 16}.__getitem__,
             ),
         ):
             self.enterContext(target)
@@ -94,10 +99,10 @@ class TestLoader(unittest.TestCase):
         host = self.host()
         self.assertIs(self.plugins['thing'], host.Thing)
         self.assertEqual({'service': 'ours.Manager'}, host.MANAGERS)
-        self.assertEqual(tuple(features.FEATURES), loader.armed())
+        self.assertEqual(NOVA, loader.armed())
 
     def test_host_module_imported_after(self):
-        self.assertEqual(tuple(features.FEATURES), self.arm('all'))
+        self.assertEqual(NOVA, self.arm('all'))
         self.assertNotIn(self.name, sys.modules)
         self.assert_ours()
 
@@ -204,9 +209,57 @@ class TestLoader(unittest.TestCase):
             self.arm('all')
         self.assert_plain()
 
-    def test_placement_has_no_part_yet(self):
-        self.assertEqual((), self.arm('all', project='placement'))
+    def placement(self):
+        """Let the table have a seam of a made-up module of Placement."""
+        module = types.ModuleType('placement.%s' % self.name)
+        module.reshape = lambda: 'host'
+        sys.modules[module.__name__] = module
+        self.addCleanup(sys.modules.pop, module.__name__)
+        self.table(
+            *seams.SEAMS,
+            seams.Seam(
+                module.__name__,
+                'reshape',
+                seams.REPLACED,
+                '()',
+                plugin=('ns', 'thing'),
+                feature=features.RESHAPE_HANDLER.name,
+            ),
+        )
+        return module
+
+    def test_placement(self):
+        placement = self.placement()
+        self.assertEqual(
+            ('reshape-handler',), self.arm('all', project='placement')
+        )
+        self.assertIs(self.plugins['thing'], placement.reshape)
+        self.assertIsNot(self.plugins['thing'], self.host().Thing)
+        loader.disarm('nova')
+        self.assertIs(self.plugins['thing'], placement.reshape)
+        loader.disarm('placement')
+        self.assertEqual('host', placement.reshape())
         self.assert_plain()
+
+    def test_placement_has_no_part_in_a_feature(self):
+        self.assertEqual(
+            (), self.arm('cross-cell-resize', project='placement')
+        )
+        self.assert_plain()
+
+    def test_placement_and_nova_in_one_process(self):
+        placement = self.placement()
+        self.arm('all')
+        self.assertEqual('host', placement.reshape())
+        self.arm('all', project='placement')
+        self.assertEqual((*NOVA, 'reshape-handler'), loader.armed())
+        self.arm(project='placement')
+        self.assertEqual('host', placement.reshape())
+        self.assert_ours()
+        self.arm('all', project='placement')
+        self.arm()
+        self.assertIs(self.plugins['thing'], placement.reshape)
+        self.assertEqual(('reshape-handler',), loader.armed())
 
     def test_bad_option_arms_nothing(self):
         with self.assertRaises(exception.UnknownFeature):
