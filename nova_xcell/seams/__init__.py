@@ -17,8 +17,8 @@ from nova_xcell.seams import conductor
 from nova_xcell.seams import migration_api
 from nova_xcell.seams import migration_flags
 from nova_xcell.seams import migration_wishes
-from nova_xcell.seams import reshape
 from nova_xcell.seams import placement_reshaper
+from nova_xcell.seams import reshape
 from nova_xcell.seams.seam import CALLED
 from nova_xcell.seams.seam import check
 from nova_xcell.seams.seam import EXTENDED
