@@ -32,6 +32,9 @@ LIVE_MIGRATION_FLAGS = Feature(
 LIVE_MIGRATION_API = Feature(
     'live-migration-api', 'live migrations that can be followed to their end'
 )
+VOLUME_BACKED_REBUILD = Feature(
+    'volume-backed-rebuild', 'rebuilds that can fail without losing anything'
+)
 
 FEATURES: dict[str, Feature] = {
     feature.name: feature
@@ -39,6 +42,7 @@ FEATURES: dict[str, Feature] = {
         CROSS_CELL_RESIZE,
         LIVE_MIGRATION_FLAGS,
         LIVE_MIGRATION_API,
+        VOLUME_BACKED_REBUILD,
     )
 }
 

@@ -2,7 +2,7 @@
 """The seams: every host attribute the plug-ins replace, override or rely on.
 
 This is the one table, in a part for each service and for what comes
-to it with live migrations. It is checked when a service
+to it with live migrations and with rebuilds. It is checked when a service
 arms (by :mod:`nova_xcell.loader`) and by the contract tests against every
 supported release; ``nova-xcell-status upgrade check`` prints what it finds.
 """
@@ -17,6 +17,7 @@ from nova_xcell.seams import conductor
 from nova_xcell.seams import migration_api
 from nova_xcell.seams import migration_flags
 from nova_xcell.seams import migration_wishes
+from nova_xcell.seams import rebuild
 from nova_xcell.seams.seam import CALLED
 from nova_xcell.seams.seam import check
 from nova_xcell.seams.seam import EXTENDED
@@ -48,6 +49,7 @@ SEAMS: tuple[Seam, ...] = (
     + migration_flags.SEAMS
     + migration_wishes.SEAMS
     + migration_api.SEAMS
+    + rebuild.SEAMS
 )
 
 

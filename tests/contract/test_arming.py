@@ -34,6 +34,8 @@ nova.policies'''
 #: What stands before the host's compute API.
 API_CLASSES = [
     # The name of the whole is that of the last part.
+    'nova_xcell.rebuild.compute_api',
+    'nova_xcell.rebuild.compute_api',
     'nova_xcell.live.compute_api',
     'nova_xcell.live.compute_api',
     'nova_xcell.api.migration_wishes',
@@ -43,7 +45,7 @@ API_CLASSES = [
 
 OURS = (
     '''\
-nova_xcell.compute.manager.ComputeManager
+nova_xcell.compute.service_manager.ComputeManager
 nova_xcell.tasks.cross_cell_migrate
 nova_xcell.weighers.cross_cell
 nova_xcell.virt.live_migration
@@ -94,6 +96,35 @@ class TestArming(base.ProcessTest):
         self.assertEqual(
             PLAIN, self.output_of(base.ENABLED + 'features =\n', SHOW)
         )
+
+    def test_manager_has_the_part_of_each_feature(self):
+        show = textwrap.dedent('''
+            from oslo_utils import importutils
+            from nova import service
+            manager = importutils.import_class(
+                service.SERVICE_MANAGERS['nova-compute'])
+            print([part.__module__ for part in manager.__mro__
+                   if part.__name__ in ('ComputeManager', 'Rebuilds')])''')
+        rebuilds = 'nova_xcell.rebuild.compute_manager'
+        cross_cell = [
+            'nova_xcell.compute.manager',
+            'nova_xcell.compute.tracked_moves',
+        ]
+        host = 'nova.compute.manager'
+        whole = 'nova_xcell.compute.service_manager'
+        for names, expected in (
+            ('all', [whole, rebuilds, *cross_cell, host]),
+            ('volume-backed-rebuild', [whole, rebuilds, host]),
+            ('cross-cell-resize', [whole, *cross_cell, host]),
+            ('', [host]),
+        ):
+            with self.subTest(names):
+                self.assertEqual(
+                    str(expected),
+                    self.output_of(
+                        base.ENABLED + 'features = %s\n' % names, show
+                    ),
+                )
 
     def test_without_the_switch_the_host_is_plain(self):
         self.assertEqual(PLAIN, self.output_of('[DEFAULT]\n', SHOW))
