@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is left of a server on a volume when its rebuild fails."""
+
+from unittest import mock
+
+import ddt
+
+from nova import exception
+from nova import objects
+from nova.tests.functional.api import client
+from nova.volume import cinder
+
+from nova_xcell.rebuild import compute_api
+from nova_xcell.rebuild import outcomes
+from tests.functional import rebuilds
+
+BROKEN = list(outcomes.FAILURES)
+
+
+@ddt.ddt
+class TestFailures(rebuilds.RebuildTest):
+    """VR-02 to VR-06, VR-09: the table of the documentation, row by row."""
+
+    def check_failure(self, step, status):
+        end = outcomes.end(outcomes.FAILURES[step])
+        before = self.stored()
+        was_running = self.is_running()
+        with self.broken(step):
+            server = self.rebuild(name='renamed')
+        self.assertEqual(
+            status if end.is_restored else 'ERROR', server['status']
+        )
+        self.assertEqual(self.allocations, self.allocated())
+        (root,) = self.attachments(self.root)
+        (data,) = self.attachments(self.data)
+        self.assertTrue(data['connector'])
+        if end.is_root_connected is not None:
+            self.assertEqual(end.is_root_connected, bool(root['connector']))
+        self.assertNotIn('free', self.cinder.calls)
+        if end.has_new_image:
+            metadata, spec, _ = self.stored()
+            self.assertEqual(self.image, metadata['image_base_image_ref'])
+            self.assertEqual(self.image, spec['id'])
+        else:
+            self.assertEqual(before, self.stored())
+            self.assertEqual('server', server['name'])
+        if end.is_restored:
+            self.assertEqual(was_running, self.is_running())
+            self.assertEqual(self.old_image, self.cinder.bootable[self.root])
+        # The reason is where the user finds it.
+        (action, *_) = self.api.get_instance_actions(self.server['id'])
+        self.assertEqual('rebuild', action['action'])
+        self.cinder.statuses.clear()
+        self.check_success(status if end.is_restored else 'ACTIVE')
+
+    def check_success(self, status):
+        server = self.rebuild(name='renamed')
+        self.assertEqual(status, server['status'])
+        self.assertEqual('renamed', server['name'])
+        self.assertEqual(self.image, self.cinder.bootable[self.root])
+        self.assertEqual(status == 'ACTIVE', self.is_running())
+        for volume in (self.root, self.data):
+            (attachment,) = self.attachments(volume)
+            self.assertTrue(attachment['connector'])
+        metadata, spec, _ = self.stored()
+        self.assertEqual(self.image, metadata['image_base_image_ref'])
+        self.assertEqual(self.image, spec['id'])
+        self.assertEqual(self.allocations, self.allocated())
+        self.assertNotIn('free', self.cinder.calls)
+
+    @ddt.data(*BROKEN)
+    def test_running(self, step):
+        self.check_failure(step, 'ACTIVE')
+
+    @ddt.data(*BROKEN)
+    def test_stopped(self, step):
+        self.stop()
+        self.check_failure(step, 'SHUTOFF')
+
+    def test_lost_answer(self):
+        """VR-06: the attachment that nobody knows of is deleted."""
+        with self.broken('attachment create unheard'):
+            server = self.rebuild()
+        self.assertEqual('ACTIVE', server['status'])
+        self.assertEqual(1, len(self.attachments(self.root)))
+        self.check_success('ACTIVE')
+
+    def test_success(self):
+        """VR-03: the guest is there until Cinder has written the image."""
+        self.check_success('ACTIVE')
+        self.assertEqual(
+            [
+                'attachment create',
+                'attachment delete',
+                'reimage refused',
+                'attachment update',
+                'attachment complete',
+            ],
+            self.cinder.calls,
+        )
+
+
+class TestWaiting(rebuilds.RebuildTest):
+    def test_lost_event(self):
+        """VR-07: the volume tells that it is done."""
+        self.cinder.sends_event = False
+        server = self.rebuild()
+        self.assertEqual('ACTIVE', server['status'])
+        self.assertEqual(self.image, self.cinder.bootable[self.root])
+
+    def test_no_event_of_a_failure(self):
+        """VR-07: Cinder sends none."""
+        self.cinder.sends_event = False
+        with self.broken('reimage failed'):
+            server = self.rebuild()
+        self.assertEqual('ERROR', server['status'])
+        self.assertIn('status error', server['fault']['message'])
+
+
+class TestVanishedImage(rebuilds.RebuildTest):
+    def check(self, *answers):
+        before = self.stored()
+        with mock.patch.object(
+            objects.ImageMeta,
+            'from_image_ref',
+            side_effect=[
+                *answers,
+                exception.ImageNotFound(image_id=self.image),
+            ],
+        ):
+            server = self.rebuild(name='renamed')
+        self.assertEqual('ACTIVE', server['status'])
+        self.assertEqual('server', server['name'])
+        self.assertEqual(before, self.stored())
+        self.assertEqual([], self.cinder.calls)
+        self.assertTrue(self.is_running())
+
+    def test_when_the_scheduler_is_asked(self):
+        """VR-02."""
+        self.check()
+
+    def test_when_the_host_is_asked(self):
+        """VR-04."""
+        self.check(objects.ImageMeta())
+
+
+class TestRefusals(rebuilds.RebuildTest):
+    def check_refused(self, status, words):
+        before = self.stored()
+        error = self.assertRaises(
+            client.OpenStackApiException, self.rebuild, name='renamed'
+        )
+        self.assertEqual(status, error.response.status_code)
+        self.assertIn(words, str(error))
+        server = self.api.get_server(self.server['id'])
+        self.assertEqual('ACTIVE', server['status'])
+        self.assertEqual('server', server['name'])
+        self.assertEqual(before, self.stored())
+        self.assertEqual([], self.cinder.calls)
+
+    def test_multiattach(self):
+        """VR-08."""
+        self.cinder.multiattach = True
+        self.check_refused(400, 'several servers')
+
+    def test_image_too_large(self):
+        """VR-08."""
+        self.cinder.size = 0
+        self.check_refused(400, 'needs 1 GiB')
+
+    def test_old_cinder(self):
+        """VR-01."""
+        cinder.is_microversion_supported.side_effect = (
+            exception.CinderAPIVersionNotAvailable(version='3.68')
+        )
+        self.check_refused(409, 'microversion 3.68')
+
+    def test_old_compute(self):
+        """VR-01."""
+        with mock.patch.object(compute_api, 'COMPUTE_REIMAGE', 10**6):
+            self.check_refused(409, 'too old')
+
+    def test_unchanged_image(self):
+        """VR-10."""
+        server = self.rebuild(image=self.old_image, name='renamed')
+        self.assertEqual('ACTIVE', server['status'])
+        self.assertEqual('renamed', server['name'])
+        self.assertEqual(0, self.reimages())
+
+    def test_unchanged_image_that_is_asked_for(self):
+        """VR-10."""
+        server = self.rebuild(
+            image=self.old_image, metadata={'xcell_reimage': 'true'}
+        )
+        self.assertEqual('ACTIVE', server['status'])
+        self.assertNotIn('xcell_reimage', server['metadata'])
+        self.assertEqual(1, self.reimages())
+
+    def test_bad_wish(self):
+        """VR-10."""
+        error = self.assertRaises(
+            client.OpenStackApiException,
+            self.rebuild,
+            metadata={'xcell_reimage': 'banana'},
+        )
+        self.assertEqual(400, error.response.status_code)
+
+    def test_unchanged_image_after_a_failure(self):
+        """VR-05, VR-10: nobody knows what is on the volume."""
+        with self.broken('timeout'):
+            self.rebuild()
+        self.cinder.statuses.clear()
+        server = self.rebuild(image=self.old_image)
+        self.assertEqual('ACTIVE', server['status'])
+        self.assertEqual(2, self.reimages())
+
+    def test_attachment_that_is_left(self):
+        """VR-06: a failed rebuild of a plain host can be tried again."""
+        with self.broken('timeout'):
+            self.rebuild()
+        self.cinder.statuses.clear()
+        self.cinder.fake_attachment_create(
+            None, self.root, self.server['id'], connector={'host': 'host1'}
+        )
+        self.cinder.statuses[self.root] = 'reserved'
+        self.assertEqual('ACTIVE', self.rebuild()['status'])
+        self.assertEqual(1, len(self.attachments(self.root)))
+
+
+class TestImageBacked(rebuilds.RebuildTest):
+    def test_failed_rebuild_keeps_allocations(self):
+        """VR-06."""
+        self.server = self.create_server(port=False)
+        allocations = self.allocated()
+        self.assertTrue(allocations)
+        with self.broken('spawn'):
+            self.assertEqual('ERROR', self.rebuild()['status'])
+        self.assertEqual(allocations, self.allocated())
+        self.assertEqual('ACTIVE', self.rebuild()['status'])
+        self.assertEqual(allocations, self.allocated())
+
+    def test_no_valid_host(self):
+        """VR-02."""
+        self.server = self.create_server(port=False)
+        before = self.stored()
+        with self.broken('scheduling'):
+            server = self.rebuild(name='renamed')
+        self.assertEqual('ACTIVE', server['status'])
+        self.assertEqual('server', server['name'])
+        self.assertEqual(before, self.stored())
