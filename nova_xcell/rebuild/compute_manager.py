@@ -347,9 +347,9 @@ class Rebuilds:
             root_bdm,
             volume['status'] not in refusals.LEFT,
         )
-        if rebuild.was_in_error:
-            # What failed rebuilds of a plain host have left.
-            rebuild.root.drop_stale()
+        # What failed rebuilds of a plain host have left, or such as ended when
+        # Cinder deleted no attachment.
+        rebuild.root.drop_stale()
         rebuild.root.let_go()
         reimage = reimaging.Reimage(
             context,

@@ -72,8 +72,9 @@ class Cinder(cloud.Cinder):
         )
 
     def fake_attachment_delete(self, context, attachment_id):
-        volume_id = self._find_attachment(attachment_id)[0]
-        self._may_fail('attachment delete', volume_id)
+        volume_id, attachment, _ = self._find_attachment(attachment_id)
+        if attachment['connector']:
+            self._may_fail('attachment delete', volume_id)
         super().fake_attachment_delete(context, attachment_id)
         if not self.volume_to_attachment[volume_id]:
             self.calls.append('free')
