@@ -10,6 +10,7 @@ and the host's method goes on when the new image is on the volume. See
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import dataclasses
 
@@ -38,6 +39,7 @@ class _Rebuild:
     :ivar orig_image_ref: see the host's method
     :ivar orig_sys_metadata: see the host's method
     :ivar was_in_error: whether the server was in ERROR when it began
+    :ivar obstacle: what keeps it from beginning
     :ivar has_begun: whether the work on the server has
     :ivar content: what is on the root disk
     :ivar is_running: whether the guest was, if it was switched off
@@ -47,6 +49,7 @@ class _Rebuild:
     orig_image_ref: str | None
     orig_sys_metadata: dict[str, str]
     was_in_error: bool
+    obstacle: Exception | None = None
     has_begun: bool = False
     content: outcomes.Content = outcomes.Content.OLD
     is_running: bool = False
@@ -96,6 +99,7 @@ class Rebuilds:
                 orig_sys_metadata or {},
                 instance.vm_state == vm_states.ERROR,
             )
+            self._xcell_look_at_image(context, instance, image_ref, rebuild)
         token = _current.set(rebuild)
         try:
             return super().rebuild_instance(
@@ -125,6 +129,23 @@ class Rebuilds:
             raise
         finally:
             _current.reset(token)
+
+    def _xcell_look_at_image(
+        self, context, instance, image_ref: str | None, rebuild: _Rebuild
+    ) -> None:
+        """Put the record back before the server's task ends, if need be.
+
+        The host's method ends the task as soon as it misses the image.
+        """
+        if not image_ref:
+            return
+        try:
+            objects.ImageMeta.from_image_ref(
+                context, self.image_api, image_ref
+            )
+        except Exception as exc:
+            rebuild.obstacle = exc
+            self._xcell_put_record_back(context, instance, rebuild)
 
     def _xcell_driver_rebuilds(self) -> bool:
         return (
@@ -166,6 +187,8 @@ class Rebuilds:
         if rebuild:
             rebuild.has_begun = True
         try:
+            if rebuild and rebuild.obstacle:
+                raise rebuild.obstacle
             return super()._do_rebuild_instance_with_claim(
                 context,
                 instance,
@@ -414,11 +437,16 @@ class Rebuilds:
                 or self._xcell_is_reserved(context, bdm)
             )
         ]
-        self._prep_block_device(
-            context,
-            instance,
-            objects.BlockDeviceMappingList(context=context, objects=missing),
-        )
+        with contextlib.ExitStack() as stack:
+            if rebuild.root is not None:
+                stack.enter_context(rebuild.root.kept_from_others())
+            self._prep_block_device(
+                context,
+                instance,
+                objects.BlockDeviceMappingList(
+                    context=context, objects=missing
+                ),
+            )
         return self._get_instance_block_device_info(
             context, instance, bdms=bdms
         )

@@ -7,8 +7,12 @@ others (VR-03).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+import contextlib
+
 from oslo_log import log as logging
 from oslo_serialization import jsonutils
+from oslo_utils import excutils
 
 from nova import exception as nova_exception
 from nova import objects
@@ -100,7 +104,7 @@ class RootVolume:
             if self._bdm.attachment_id != self._old:
                 self._bdm.attachment_id = self._old
                 self._bdm.save()
-            self._drop_new()
+            self._drop(self._new)
         elif self._new and self._was_in_use:
             # As at the spawn of a guest: the volume is in use afterwards.
             driver_block_device.convert_volume(self._bdm).attach(
@@ -111,6 +115,27 @@ class RootVolume:
             )
         if self._is_disconnected and self._was_in_use:
             self._connect()
+
+    @contextlib.contextmanager
+    def kept_from_others(self) -> Iterator[None]:
+        """Keep the volume reserved whatever happens to its attachment within.
+
+        The host deletes the attachment if Cinder does not complete it.
+        """
+        guard = self._volume_api.attachment_create(
+            self._context, self._bdm.volume_id, self._instance.uuid
+        )['id']
+        try:
+            yield
+        except Exception:
+            with excutils.save_and_reraise_exception():
+                if self._is_gone(self._bdm.attachment_id):
+                    self._bdm.attachment_id = guard
+                    self._bdm.save()
+                else:
+                    self._drop(guard)
+        else:
+            self._drop(guard)
 
     def drop_stale(self) -> None:
         """Delete attachments that the record of the server does not have.
@@ -158,16 +183,16 @@ class RootVolume:
         Whoever deletes it deletes the attachment that its record has.
         """
         if self._new and self._old:
-            self._drop_new()
+            self._drop(self._new)
 
-    def _drop_new(self) -> None:
+    def _drop(self, attachment_id: str) -> None:
         try:
-            self._volume_api.attachment_delete(self._context, self._new)
+            self._volume_api.attachment_delete(self._context, attachment_id)
         except Exception:
             LOG.error(
                 'Attachment %s of volume %s was made for a rebuild and could '
                 'not be deleted.',
-                self._new,
+                attachment_id,
                 self._bdm.volume_id,
                 instance=self._instance,
                 exc_info=True,

@@ -93,6 +93,8 @@ class TestFailures(rebuilds.RebuildTest):
                 'attachment create',
                 'attachment delete',
                 'reimage refused',
+                # Until the other is complete.
+                'attachment create',
                 'attachment update',
                 'attachment complete',
             ],
@@ -120,13 +122,11 @@ class TestWaiting(rebuilds.RebuildTest):
 class TestVanishedImage(rebuilds.RebuildTest):
     def check(self, *answers):
         before = self.stored()
+        error = exception.ImageNotFound(image_id=self.image)
         with mock.patch.object(
             objects.ImageMeta,
             'from_image_ref',
-            side_effect=[
-                *answers,
-                exception.ImageNotFound(image_id=self.image),
-            ],
+            side_effect=[*answers, error, error],
         ):
             server = self.rebuild(name='renamed')
         self.assertEqual('ACTIVE', server['status'])
