@@ -215,35 +215,48 @@ class Rebuilds:
             nova_exception.InstanceNotFound,
             nova_exception.UnexpectedDeletingTaskStateError,
         ):
-            # Deleted meanwhile; what stands in its record goes with it.
-            if rebuild and rebuild.root:
-                rebuild.root.forget()
+            self._xcell_forget(rebuild)
             raise
         except Exception as exc:
-            if rebuild is None:
-                raise
-            end = outcomes.end(rebuild.content)
-            if not end.is_restored:
-                if not end.has_new_image:
-                    self._xcell_put_record_back(context, instance, rebuild)
-                raise
-            LOG.warning(
-                'The rebuild was not done, and nothing was overwritten: %s',
-                exc,
-                instance=instance,
+            if rebuild:
+                self._xcell_clean_up(context, instance, rebuild, exc)
+            raise
+
+    @staticmethod
+    def _xcell_forget(rebuild: _Rebuild | None) -> None:
+        # Deleted meanwhile; what stands in its record goes with it.
+        if rebuild and rebuild.root:
+            rebuild.root.forget()
+
+    def _xcell_clean_up(
+        self, context, instance: objects.Instance, rebuild: _Rebuild, exc
+    ) -> None:
+        """Bring a server to the end that its rebuild has after an error.
+
+        :raises: nova.exception.InstanceFaultRollback if the server is as it
+            was; what keeps it from running again otherwise
+        """
+        end = outcomes.end(rebuild.content)
+        if not end.is_restored:
+            if not end.has_new_image:
+                self._xcell_put_record_back(context, instance, rebuild)
+            return
+        LOG.warning(
+            'The rebuild was not done, and nothing was overwritten: %s',
+            exc,
+            instance=instance,
+        )
+        try:
+            self._xcell_put_back(context, instance, rebuild)
+        except nova_exception.InstanceNotFound:
+            # Deleted meanwhile, and noticed only now.
+            self._xcell_forget(rebuild)
+            raise
+        raise nova_exception.InstanceFaultRollback(
+            inner_exception=nova_exception.BuildAbortException(
+                instance_uuid=instance.uuid, reason=str(exc)
             )
-            try:
-                self._xcell_put_back(context, instance, rebuild)
-            except nova_exception.InstanceNotFound:
-                # Deleted meanwhile, and noticed only now.
-                if rebuild.root:
-                    rebuild.root.forget()
-                raise
-            raise nova_exception.InstanceFaultRollback(
-                inner_exception=nova_exception.BuildAbortException(
-                    instance_uuid=instance.uuid, reason=str(exc)
-                )
-            ) from exc
+        ) from exc
 
     def _xcell_put_back(
         self, context, instance: objects.Instance, rebuild: _Rebuild
