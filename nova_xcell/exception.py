@@ -110,6 +110,13 @@ class RemoteWorkFailed(XcellError):
     )
 
 
+class RemoteWorkRefused(RemoteWorkFailed):
+    msg_fmt = (
+        '%(operation)s was not begun on host %(host)s, or died with it, and '
+        'will not be unless it is asked for again'
+    )
+
+
 class MoveWaits(XcellError):
     msg_fmt = 'the move of %(server)s cannot go on: %(reason)s'
 

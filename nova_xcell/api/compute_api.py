@@ -15,20 +15,18 @@ import contextvars
 import dataclasses
 
 from oslo_log import log as logging
-from oslo_utils import timeutils
 
 from nova import objects
 from nova import servicegroup
 from nova.compute import api
-import nova.conf
 from nova.i18n import _
 
+from nova_xcell import action_events
 from nova_xcell.api import refusal
 from nova_xcell.tasks import endpoint
 from nova_xcell.tasks import obstacles
 from nova_xcell.views import hidden
 
-CONF = nova.conf.CONF
 LOG = logging.getLogger(__name__)
 
 #: Event of an instance action: the move was not offered other cells; the
@@ -43,7 +41,6 @@ class _Request:
     flavor_id: str | None
     host: str | None
     found: tuple[obstacles.Obstacle, ...] = ()
-    ports_may_move: bool = False
 
 
 _request: contextvars.ContextVar[_Request | None] = contextvars.ContextVar(
@@ -93,7 +90,12 @@ class API(api.API):
         finally:
             _request.reset(token)
         if request.found:
-            self._xcell_tell_in_action(context, instance, request.found)
+            action_events.record(
+                instance._context,
+                instance,
+                STAY_EVENT,
+                obstacles.summary(request.found),
+            )
         return answer
 
     def _allow_cross_cell_resize(self, context, instance, min_comp_ver):
@@ -128,7 +130,6 @@ class API(api.API):
         if not found:
             if not allowed:
                 # There are the ports left, which the host takes exception to.
-                request.ports_may_move = True
                 instance.system_metadata[obstacles.PORTS_MAY_MOVE] = (
                     context.request_id
                 )
@@ -159,40 +160,15 @@ class API(api.API):
         :param host_name: the host
         :param allow_cross_cell_resize: whether it may be in another cell
         """
-        request = _request.get()
         return super(API, API)._validate_host_for_cold_migrate(
             context,
             instance,
             host_name,
             allow_cross_cell_resize
-            or (request is not None and request.ports_may_move),
+            or obstacles.ports_may_move(
+                context.request_id, instance.system_metadata
+            ),
         )
-
-    def _xcell_tell_in_action(
-        self,
-        context,
-        instance: objects.Instance,
-        found: tuple[obstacles.Obstacle, ...],
-    ) -> None:
-        now = timeutils.utcnow()
-        try:
-            objects.InstanceActionEvent(
-                instance._context,
-                event=STAY_EVENT,
-                host=CONF.host,
-                start_time=now,
-                finish_time=now,
-                result='Success',
-                details=obstacles.summary(found),
-            ).create(instance.uuid, context.request_id)
-        except Exception:
-            # The log has it; the move is on its way.
-            LOG.warning(
-                'Why the server stays in its cell could not be recorded in '
-                'the instance action.',
-                instance=instance,
-                exc_info=True,
-            )
 
     @staticmethod
     def _get_source_compute_service(context, migration):

@@ -11,9 +11,6 @@ from __future__ import annotations
 from oslo_log import log as logging
 import oslo_messaging as messaging
 
-from nova import rpc
-from nova.conductor import rpcapi as conductor_rpcapi
-
 from nova_xcell.tasks import endpoint
 
 LOG = logging.getLogger(__name__)
@@ -48,14 +45,7 @@ def conductor_takes_migrations(ctxt) -> bool:
         answers
     """
     try:
-        client = rpc.get_client(
-            messaging.Target(
-                topic=conductor_rpcapi.RPC_TOPIC,
-                namespace=endpoint.NAMESPACE,
-                version=endpoint.VERSION,
-            )
-        )
-        client.prepare(timeout=TIMEOUT).call(ctxt, 'takes_migrations')
+        endpoint.ConductorXcellAPI().ask(ctxt, 'takes_migrations', TIMEOUT)
     except Exception as exc:
         # Whatever it is, the migration itself does not need the answer.
         LOG.debug('nova-conductor takes no migrations over: %s', exc)

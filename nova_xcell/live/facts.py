@@ -9,8 +9,9 @@ host shows them like its own.
 from __future__ import annotations
 
 import datetime
-import json
 import typing as ty
+
+from nova_xcell.virt import flag_record
 
 #: Action of a request to live-migrate.
 ACTION = 'live-migration'
@@ -18,21 +19,18 @@ ACTION = 'live-migration'
 MODE_EVENT = 'xcell_live_migration_mode'
 #: Event of nova-compute: why the hypervisor gave up. The details are a text.
 FAILED_EVENT = 'xcell_live_migration_failed'
-#: Events of nova-compute: which features of the hypervisor are used, and how
-#: the migration was forced to its end.
-FLAG_EVENTS = ('xcell_live_migration_flags', 'xcell_live_migration_forced')
 #: Event of a check on a host, which does not end the migration if there is
 #: another one.
 _CHECK_EVENT = 'compute_check_can_live_migrate_destination'
+
+#: How much the clocks of two services may differ.
+CLOCKS_DIFFER = datetime.timedelta(seconds=1)
 
 #: Statuses that a migration ends with and that want a reason.
 FAILED = ('error', 'failed', 'cancelled')
 #: Statuses in which the host lists a migration as in progress, and the one
 #: that it forgets.
 POST_COPY = 'running (post-copy)'
-
-#: Key of the migration's uuid in the details of an event, which are JSON.
-_MIGRATION = 'xcell_migration'
 
 
 class Action(ty.Protocol):
@@ -65,12 +63,8 @@ def mode_details(migration: str, block_migration: bool, host: str) -> str:
     :param block_migration: whether local disks are copied
     :param host: the destination
     """
-    return json.dumps(
-        {
-            _MIGRATION: migration,
-            'block_migration': block_migration,
-            'host': host,
-        }
+    return flag_record.spelled(
+        migration, block_migration=block_migration, host=host
     )
 
 
@@ -86,14 +80,18 @@ def action_of(
     :param created_at: when the migration was made; time zone as in the
         actions
     """
-    # The database may keep whole seconds only.
-    latest = created_at + datetime.timedelta(seconds=1)
-    found = [
-        action
-        for action in actions
-        if action.action == ACTION and action.start_time <= latest
-    ]
-    return max(found, key=lambda action: action.start_time, default=None)
+    before, after = [], []
+    for action in actions:
+        if action.action == ACTION:
+            is_before = action.start_time <= created_at
+            (before if is_before else after).append(action)
+    if before:
+        return max(before, key=lambda action: action.start_time)
+    # The clock of a nova-conductor that made the migration may be behind.
+    first = min(after, key=lambda action: action.start_time, default=None)
+    if first and first.start_time - created_at <= CLOCKS_DIFFER:
+        return first
+    return None
 
 
 def block_migration(migration: str, events: ty.Iterable[Event]) -> bool | None:
@@ -103,7 +101,9 @@ def block_migration(migration: str, events: ty.Iterable[Event]) -> bool | None:
     :param events: of its action, in the order of time
     :returns: None if nobody has noted it
     """
-    return _noted(migration, events, (MODE_EVENT,)).get('block_migration')
+    return flag_record.read(migration, _details(events), [MODE_EVENT]).get(
+        'block_migration'
+    )
 
 
 def flags(
@@ -115,7 +115,7 @@ def flags(
     :param events: of its action, in the order of time
     :returns: None if nobody has noted it
     """
-    return _noted(migration, events, FLAG_EVENTS) or None
+    return flag_record.read(migration, _details(events)) or None
 
 
 def reason(events: ty.Iterable[Event]) -> str | None:
@@ -161,21 +161,7 @@ def successor(own_id: int, rows: ty.Iterable[Row]) -> Row | None:
     )
 
 
-def _noted(
-    migration: str, events: ty.Iterable[Event], names: tuple[str, ...]
-) -> dict[str, ty.Any]:
-    found: dict[str, ty.Any] = {}
-    for event in events:
-        if event.event not in names:
-            continue
-        try:
-            record = json.loads(event.details or '')
-        except ValueError:
-            # Others may write events, too.
-            continue
-        if (
-            isinstance(record, dict)
-            and record.pop(_MIGRATION, None) == migration
-        ):
-            found.update(record)
-    return found
+def _details(
+    events: ty.Iterable[Event],
+) -> ty.Iterator[tuple[str, str | None]]:
+    return ((event.event, event.details) for event in events)

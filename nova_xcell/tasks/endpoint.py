@@ -48,7 +48,17 @@ class ConductorXcellAPI:
             none answers
         """
         try:
-            self.client.prepare().call(ctxt, 'ping')
+            self.ask(ctxt, 'ping')
         except messaging.MessagingException:
             return False
         return True
+
+    def ask(self, ctxt, question: str, timeout: int | None = None) -> None:
+        """Ask what a nova-conductor answers if it can do something.
+
+        :param ctxt: auth context
+        :param question: name of a method without arguments
+        :param timeout: seconds to wait; None stands for the host's option
+        :raises: oslo_messaging.MessagingException if none answers
+        """
+        self.client.prepare(timeout=timeout).call(ctxt, question)

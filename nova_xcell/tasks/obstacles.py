@@ -130,6 +130,17 @@ def port_requests_at(service: str) -> Obstacle:
     )
 
 
+def ports_may_move(
+    request_id: str, system_metadata: ty.Mapping[str, str]
+) -> bool:
+    """Tell whether a request may move a server with such ports.
+
+    :param request_id: the request; that of an earlier one does not count
+    :param system_metadata: of the server
+    """
+    return system_metadata.get(PORTS_MAY_MOVE) == request_id
+
+
 def personality_reason() -> str:
     """Say why personality files are in the way."""
     return (

@@ -173,7 +173,11 @@ class ComputeAPI(rpcapi.ComputeAPI):
         try:
             with self._waiting(operation, disk_gb):
                 return _once_more_if_refused(call)
-        except messaging.RemoteError:
+        except messaging.RemoteError as exc:
+            if _is_refusal(exc):
+                raise exception.RemoteWorkRefused(
+                    operation=operation, host=host
+                )
             raise
         except messaging.MessagingException as exc:
             LOG.warning(
@@ -192,6 +196,8 @@ class ComputeAPI(rpcapi.ComputeAPI):
                 instance=instance,
             )
             return None
+        if state == work.REFUSED:
+            raise exception.RemoteWorkRefused(operation=operation, host=host)
         raise exception.RemoteWorkFailed(
             operation=operation, host=host, state=state
         )
@@ -214,9 +220,13 @@ def _once_more_if_refused(call: ty.Callable[[], ty.Any]) -> ty.Any:
     try:
         return call()
     except messaging.RemoteError as exc:
-        if exc.exc_type != exception.WorkRefused.__name__:
+        if not _is_refusal(exc):
             raise
     return call()
+
+
+def _is_refusal(exc: messaging.RemoteError) -> bool:
+    return exc.exc_type == exception.WorkRefused.__name__
 
 
 @contextlib.contextmanager

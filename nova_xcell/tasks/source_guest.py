@@ -131,13 +131,18 @@ class SourceGuest:
         instance.save()
         source.migration.status = 'reverting'
         source.migration.save()
+        failed = False
         with self.move.needing(self.move.source_host):
             try:
                 compute = self.clients.compute
                 compute.finish_revert_snapshot_based_resize_at_source(
                     source.context, instance, source.migration
                 )
+            except exception.RemoteWorkRefused as exc:
+                # Perhaps it has died in the middle, and there is no guest.
+                raise self.move.waits(str(exc))
             except (messaging.RemoteError, exception.RemoteWorkFailed) as exc:
+                failed = True
                 # Bindings and attachments are those of the source: a hard
                 # reboot finds all it needs.
                 LOG.error(
@@ -148,6 +153,10 @@ class SourceGuest:
                     instance=instance,
                 )
         source.refresh()
+        if failed and source.instance.vm_state != vm_states.ERROR:
+            # The host had no chance to say it.
+            source.instance.vm_state = vm_states.ERROR
+            source.instance.save()
 
     def _is_cut_off(self) -> bool:
         """Tell whether a guest that runs may do so without its network.

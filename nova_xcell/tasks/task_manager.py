@@ -37,9 +37,8 @@ class ComputeTaskManager(manager.ComputeTaskManager):
         :param request_spec: nova.objects.RequestSpec of the server
         :param host_list: alternates, if a first host could not take it
         """
-        if (
-            instance.system_metadata.get(obstacles.PORTS_MAY_MOVE)
-            == context.request_id
+        if obstacles.ports_may_move(
+            context.request_id, instance.system_metadata
         ):
             request_spec.requested_destination.allow_cross_cell_move = True
         super()._cold_migrate(

@@ -24,17 +24,30 @@ SWITCHED = 'post-copy'
 NOTHING = 'nothing'
 
 
+#: Key of the migration's uuid.
+_MIGRATION = 'xcell_migration'
+
+
+def spelled(migration: str, **values: ty.Any) -> str:
+    """Spell the details of an event about a migration.
+
+    :param migration: uuid of the migration record
+    :param values: what there is to say
+    """
+    return json.dumps({_MIGRATION: migration, **values})
+
+
 def of_flags(migration: str, flags: migration_flags.Flags) -> str:
     """Spell the details of :data:`FLAGS_EVENT`.
 
     :param migration: uuid of the migration record
     :param flags: what the migration uses
     """
-    record: dict[str, ty.Any] = {'xcell_migration': migration}
+    record: dict[str, ty.Any] = {}
     for name, choice in flags.items():
         record[name] = choice.used
         record[name + '_reason'] = choice.reason
-    return json.dumps(record)
+    return spelled(migration, **record)
 
 
 def of_forced(migration: str, way: str, reason: str) -> str:
@@ -44,13 +57,13 @@ def of_forced(migration: str, way: str, reason: str) -> str:
     :param way: :data:`PAUSED`, :data:`SWITCHED` or :data:`NOTHING`
     :param reason: why that way, for the operator
     """
-    return json.dumps(
-        {'xcell_migration': migration, 'forced': way, 'forced_reason': reason}
-    )
+    return spelled(migration, forced=way, forced_reason=reason)
 
 
 def read(
-    migration: str, events: ty.Iterable[tuple[str, str | None]]
+    migration: str,
+    events: ty.Iterable[tuple[str, str | None]],
+    names: ty.Collection[str] = (FLAGS_EVENT, FORCED_EVENT),
 ) -> dict[str, ty.Any]:
     """Collect what is known of one migration.
 
@@ -58,13 +71,15 @@ def read(
 
     :param migration: uuid of the migration record
     :param events: names and details of events, oldest first
-    :returns: for each of auto_converge, post_copy and parallel a boolean and
-        its ``_reason``; ``forced`` and ``forced_reason`` if it was forced;
-        empty if the host had no plug-in
+    :param names: of the events to read
+    :returns: all that they say; of the flags, for each of auto_converge,
+        post_copy and parallel a boolean and its ``_reason``, and ``forced``
+        and ``forced_reason`` if it was forced; empty if the host had no
+        plug-in
     """
     found: dict[str, ty.Any] = {}
     for name, details in events:
-        if name not in (FLAGS_EVENT, FORCED_EVENT):
+        if name not in names:
             continue
         try:
             record = json.loads(details or '')
@@ -72,7 +87,7 @@ def read(
             continue
         if (
             isinstance(record, dict)
-            and record.pop('xcell_migration', None) == migration
+            and record.pop(_MIGRATION, None) == migration
         ):
             found.update(record)
     return found

@@ -3,16 +3,12 @@
 
 from __future__ import annotations
 
-from oslo_log import log as logging
-from oslo_utils import timeutils
-
-from nova import objects
 import nova.conf
 
+from nova_xcell import action_events
 from nova_xcell.live import facts
 
 CONF = nova.conf.CONF
-LOG = logging.getLogger(__name__)
 
 
 class LiveMigrations:
@@ -90,27 +86,8 @@ class LiveMigrations:
                 device_names,
             )
         except Exception as exc:
-            _note_failure(context, instance, exc)
+            # The host logs the error itself.
+            action_events.record(
+                context, instance, facts.FAILED_EVENT, str(exc), 'Error'
+            )
             raise
-
-
-def _note_failure(context, instance: objects.Instance, exc: Exception) -> None:
-    now = timeutils.utcnow()
-    try:
-        objects.InstanceActionEvent(
-            context,
-            event=facts.FAILED_EVENT,
-            host=CONF.host,
-            start_time=now,
-            finish_time=now,
-            result='Error',
-            details=str(exc),
-        ).create(instance.uuid, context.request_id)
-    except Exception:
-        # The host logs the error itself.
-        LOG.warning(
-            'Why the live migration failed could not be recorded in the '
-            'instance action.',
-            instance=instance,
-            exc_info=True,
-        )

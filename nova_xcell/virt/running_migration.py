@@ -9,16 +9,14 @@ import dataclasses
 import typing as ty
 
 from oslo_log import log as logging
-from oslo_utils import timeutils
 
 from nova import context as nova_context
 from nova import objects
-import nova.conf
 
+from nova_xcell import action_events
 from nova_xcell.virt import flag_record
 from nova_xcell.virt import migration_flags
 
-CONF = nova.conf.CONF
 LOG = logging.getLogger(__name__)
 
 
@@ -79,26 +77,7 @@ class RunningMigration:
         )
 
     def _record(self, event: str, details: str) -> None:
-        now = timeutils.utcnow(with_timezone=True)
-        try:
-            objects.InstanceActionEvent(
-                self.context,
-                event=event,
-                start_time=now,
-                finish_time=now,
-                result='Success',
-                host=CONF.host,
-                details=details,
-            ).create(self.instance.uuid, self.context.request_id)
-        except Exception as exc:
-            # No reason to give up a migration.
-            LOG.warning(
-                'Event %s of live migration %s could not be stored: %s',
-                event,
-                self.migration,
-                exc,
-                instance=self.instance,
-            )
+        action_events.record(self.context, self.instance, event, details)
 
 
 # A host that watches several migrations has a thread for each.

@@ -325,7 +325,7 @@ class TwoCellCloud(
             self.assertEqual([], found)
 
         with contextlib.suppress(AssertionError):
-            self._wait_for_assert(check, max_retries=30, sleep=0.1)
+            self._wait_for_assert(check, max_retries=100, sleep=0.1)
         return found
 
     def _wait_for(self, server: Server, check: Any) -> Server:

@@ -121,7 +121,6 @@ class DeviceHostsTest(base.ServersTestBase):
 
     def _act(self, action, status):
         self.api.post_server_action(self.server['id'], action)
-        self.server = self._wait_for_state_change(self.server, status)
 
         def check():
             self.server = self.api.get_server(self.server['id'])
@@ -131,7 +130,7 @@ class DeviceHostsTest(base.ServersTestBase):
                 # The conductor tidies up after the server is at rest.
                 self.assertEqual(1, len(self.records()))
 
-        self._wait_for_assert(check, max_retries=100, sleep=0.1)
+        self._wait_for_assert(check, max_retries=600, sleep=0.1)
 
     def fail_claim(self, host):
         """Let a destination fail when it has claimed what the server needs.

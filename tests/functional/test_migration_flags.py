@@ -44,7 +44,7 @@ class Clock:
         return time.time() + self.ahead
 
     def sleep(self, seconds):
-        time.sleep(seconds / 50)
+        time.sleep(seconds / 20)
 
 
 class Watched:
@@ -449,6 +449,12 @@ class TestForced(MigrationBase):
                 self.polled.wait_for(lambda: self.polls >= goal, LIMIT)
             )
 
+    def let_time_pass(self):
+        """Let the host find that the migration has taken very long."""
+        # It has to know when the migration began.
+        self.let_it_poll(1)
+        self.clock.ahead = 100000
+
     def ways(self, server):
         return [
             (record['forced'], record['forced_reason'])
@@ -539,7 +545,7 @@ class TestForced(MigrationBase):
         self._wait_for_state_change(server, 'PAUSED')
         domain = self.begin(server).domain
         self.paused.clear()
-        self.clock.ahead = 100000
+        self.let_time_pass()
         self.assertTrue(self.paused.wait(LIMIT))
         self.let_it_poll()
         domain.fail_job()
@@ -554,7 +560,7 @@ class TestForced(MigrationBase):
         self.start(post_copy=True)
         server = self.create({'post_copy': 'false'})
         self.begin(server)
-        self.clock.ahead = 100000
+        self.let_time_pass()
         self.assertTrue(self.paused.wait(LIMIT))
         self.let_it_poll()
         self.end(server)
@@ -585,7 +591,7 @@ class TestForced(MigrationBase):
         self.start()
         server = self.create()
         self.begin(server)
-        self.clock.ahead = 100000
+        self.let_time_pass()
         self.assertTrue(enough.wait(LIMIT))
         self.end(server)
         self.assertEqual(
@@ -610,7 +616,7 @@ class TestForced(MigrationBase):
         self.start()
         server = self.create()
         domain = self.begin(server).domain
-        self.clock.ahead = 100000
+        self.let_time_pass()
         self.let_it_poll()
         domain._job_type = fakelibvirt.VIR_DOMAIN_JOB_CANCELLED
         self._wait_for_migration_status(server, ['cancelled'])

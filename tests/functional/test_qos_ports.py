@@ -6,12 +6,12 @@ import copy
 import fixtures
 import oslo_messaging as messaging
 
-from nova.conductor import manager as host_manager
 from nova.tests.functional import test_servers_resource_request as requests
 from nova.virt import fake
 
 from nova_xcell.compute import endpoint as compute_endpoint
 from nova_xcell.tasks import endpoint
+from nova_xcell.tasks import task_manager
 from tests.functional import qos_hosts
 from tests.functional import refusals
 
@@ -133,7 +133,7 @@ class TestPlainConductor(qos_hosts.QosHostsTest):
     def test_another_one_takes_the_request(self):
         """One with the plug-ins has answered nova-api, a plain one works."""
         self.boot_with_request()
-        ours = host_manager.ComputeTaskManager
+        ours = task_manager.ComputeTaskManager
         self.useFixture(
             fixtures.MockPatchObject(
                 ours, '_cold_migrate', ours.__base__._cold_migrate

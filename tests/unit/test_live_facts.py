@@ -7,6 +7,7 @@ import types
 import unittest
 
 from nova_xcell.live import facts
+from nova_xcell.virt import flag_record
 
 NOON = datetime.datetime(2026, 11, 30, 12)
 
@@ -40,10 +41,14 @@ class TestAction(unittest.TestCase):
         actions = [action(9), action(-5), action(-60), action(-1, 'reboot')]
         self.assertIs(actions[1], facts.action_of(actions, NOON))
 
-    def test_whole_seconds(self):
-        """The database may cut off what the action's start has."""
+    def test_next_one_comes_at_once(self):
+        own = action(-0.1)
+        self.assertIs(own, facts.action_of([action(0.4), own], NOON))
+
+    def test_clocks_differ(self):
         late = action(0.9)
-        self.assertIs(late, facts.action_of([action(-9), late], NOON))
+        self.assertIs(late, facts.action_of([action(9), late], NOON))
+        self.assertIsNone(facts.action_of([action(9)], NOON))
 
     def test_none(self):
         self.assertIsNone(facts.action_of([], NOON))
@@ -81,7 +86,7 @@ class TestFlags(unittest.TestCase):
                 name, details=json.dumps({'xcell_migration': 'uuid', **said})
             )
             for name, said in zip(
-                facts.FLAG_EVENTS,
+                (flag_record.FLAGS_EVENT, flag_record.FORCED_EVENT),
                 ({'post_copy': True}, {'forced': 'paused'}),
                 strict=True,
             )
