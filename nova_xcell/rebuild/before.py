@@ -83,17 +83,29 @@ def collect(
     return json.dumps(noted)
 
 
+def recorded_image(
+    instance: objects.Instance, orig_image_ref: str | None
+) -> str | None:
+    """Return the image that the record of a server had before a rebuild.
+
+    :param instance: the server as nova-api has left it
+    :param orig_image_ref: its image; that of the volume if it is on one
+    """
+    # A server on a volume has none, and the host takes that for a sign.
+    return orig_image_ref if instance.image_ref else instance.image_ref
+
+
 def put_back(
     context,
     instance: objects.Instance,
-    orig_image_ref: str | None,
+    image_ref: str | None,
     orig_sys_metadata: Mapping[str, str],
 ) -> None:
     """Give a server what it was.
 
     :param context: auth context targeted at the cell of the server
     :param instance: the server; it is saved
-    :param orig_image_ref: image that it had, see the host's methods
+    :param image_ref: what :func:`recorded_image` has returned
     :param orig_sys_metadata: system metadata that it had, with what
         :func:`collect` has noted if that is known
     """
@@ -105,8 +117,7 @@ def put_back(
             name: orig_sys_metadata.get(prefix + name, default)
             for name, default in _FROM_IMAGE.items()
         }
-        if instance.image_ref:
-            fields['image_ref'] = orig_image_ref
+        fields['image_ref'] = image_ref
     for name, value in fields.items():
         if getattr(instance, name) != value:
             setattr(instance, name, value)

@@ -218,14 +218,20 @@ class Rebuilds:
             bdms = [
                 bdm
                 for bdm in bdms
-                if not bdm.volume_id or not self._xcell_is_left(context, bdm)
+                if not bdm.volume_id
+                or not self._xcell_is_left(context, bdm, request)
             ]
         super()._check_volume_status(context, bdms)
 
-    def _xcell_is_left(self, context, bdm: objects.BlockDeviceMapping) -> bool:
+    def _xcell_is_left(
+        self, context, bdm: objects.BlockDeviceMapping, request: _Request
+    ) -> bool:
         """Tell whether a failed rebuild has left a volume like this."""
+        is_written = bdm.is_root and request.writes_to_volume
         volume = self.volume_api.get(context, bdm.volume_id)
-        if volume['status'] not in refusals.LEFT or not bdm.attachment_id:
+        if not bdm.attachment_id or volume['status'] not in (
+            refusals.LEFT if is_written else refusals.KEPT
+        ):
             return False
         try:
             self.volume_api.attachment_get(context, bdm.attachment_id)

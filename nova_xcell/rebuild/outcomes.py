@@ -44,11 +44,13 @@ class End:
         spec are those of the new image
     :ivar is_root_connected: whether the attachment of the root volume is;
         otherwise it only reserves the volume for the server. None: either
+    :ivar is_rebuilt: whether the rebuild has gone on and is done
     """
 
     is_restored: bool
     has_new_image: bool
     is_root_connected: bool | None
+    is_rebuilt: bool = False
 
 
 _ENDS = {
@@ -62,20 +64,26 @@ _ENDS = {
 #: root volume if it fails. The documentation has the same table.
 FAILURES: dict[str, Content] = {
     'scheduling': Content.OLD,
+    'pre-flight': Content.OLD,
     'power off': Content.OLD,
     'attachment create': Content.OLD,
     'disconnect': Content.OLD,
     'attachment delete': Content.OLD,
     'reimage refused': Content.OLD,
     'reimage failed': Content.UNKNOWN,
+    'event lost': Content.NEW,
+    'event late': Content.NEW,
     'timeout': Content.UNKNOWN,
     'destroy': Content.NEW,
     'attachment update': Content.NEW,
     'attachment complete': Content.NEW,
     'spawn': Content.NEW,
 }
+#: Those of them that a rebuild survives.
+SURVIVED = ('event lost', 'event late')
 
-#: Statuses of a volume.
+#: Statuses of a volume. A free one has no attachment.
+FREE = 'available'
 WRITING = 'downloading'
 KEPT = 'reserved'
 IN_USE = 'in-use'
@@ -87,6 +95,16 @@ def end(content: Content) -> End:
     :param content: what is on the root volume
     """
     return _ENDS[content]
+
+
+def end_after(step: str) -> End:
+    """Tell how a rebuild ends one step of which has failed.
+
+    :param step: one of :data:`FAILURES`
+    """
+    if step in SURVIVED:
+        return End(False, True, True, is_rebuilt=True)
+    return end(FAILURES[step])
 
 
 def progress(status: str, image_id: str | None, wanted: str) -> Progress:
@@ -101,26 +119,55 @@ def progress(status: str, image_id: str | None, wanted: str) -> Progress:
     """
     if status == WRITING:
         return Progress.RUNNING
-    if status.startswith('error'):
+    if status.startswith('error') or status == FREE:
+        # Whose attachment is gone is deleted itself.
         return Progress.FAILED
     if status == KEPT or (status == IN_USE and image_id == wanted):
         return Progress.DONE
     return Progress.UNKNOWN
 
 
-def after_error(status: str | None, is_answer: bool) -> Progress:
-    """Tell what became of a request to reimage that ended with an error.
+def after_event(status: str | None) -> Progress:
+    """Tell how far a reimage is when Cinder has sent that it is done.
+
+    The event may be that of an earlier one, for which nobody waits any more.
 
     :param status: of the volume after it; None if Cinder does not tell
-    :param is_answer: whether the error is what Cinder has answered
     """
     if status == WRITING:
         return Progress.RUNNING
-    if status is not None or is_answer:
+    if status is not None and status.startswith('error'):
+        return Progress.FAILED
+    return Progress.DONE
+
+
+def after_error(status: str | None, code: int | None) -> Progress:
+    """Tell what became of a request to reimage that ended with an error.
+
+    :param status: of the volume after it; None if Cinder does not tell
+    :param code: the HTTP status that Cinder has answered with; None if no
+        answer came
+    """
+    if status == WRITING:
+        # It says so before it looks for the image, and forgets it if there is
+        # none. A bad request may be the repetition of one that was accepted,
+        # and other errors may come from what is in between.
+        refused = code is not None and code not in (400, 408) and code < 500
+        return Progress.REFUSED if refused else Progress.RUNNING
+    if status is not None or code is not None:
         # Cinder writes to no volume that a server has connected, so that a
         # request which is still on its way comes too late.
         return Progress.REFUSED
     return Progress.UNKNOWN
+
+
+def interval(looks: int) -> float:
+    """Return how long to wait for the event until the volume is looked at.
+
+    :param looks: how often it was looked at
+    :returns: seconds
+    """
+    return min(10.0, 2.0**looks)
 
 
 def timeout(seconds_per_gb: int, size: int | None) -> int:

@@ -9,6 +9,9 @@ import typing as ty
 #: Statuses of the volumes of a server that can be rebuilt once more: what a
 #: failed rebuild leaves.
 LEFT = ('reserved', 'error')
+#: The same of volumes that the rebuild does not write to: what is on one in
+#: error would be taken for good.
+KEPT = ('reserved',)
 
 #: Key in the metadata of a request: whether an image that the volume has
 #: already is written once more. It is not stored.

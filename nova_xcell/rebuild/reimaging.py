@@ -17,14 +17,15 @@ from nova import objects
 import nova.conf
 from nova.i18n import _
 
+from nova_xcell import action_events
 from nova_xcell.rebuild import outcomes
 from nova_xcell.rebuild import refusals
 
 CONF = nova.conf.CONF
 LOG = logging.getLogger(__name__)
 
-#: Seconds between two looks at the volume.
-INTERVAL = 10
+#: Event in the action of the rebuild; the last one says how it ended.
+EVENT = 'xcell_reimage_volume'
 
 
 class ReimageRefused(nova_exception.NovaException):
@@ -54,11 +55,23 @@ def _timeout_error() -> type[BaseException]:
         return timeout.Timeout
 
 
-#: Roots of what the host's client makes of an answer of Cinder.
-_ANSWERS = (nova_exception.NovaException, cinder_exception.ClientException)
-
 #: What the host raises if an event does not come.
 EVENT_TIMEOUT = _timeout_error()
+
+
+def _code(error: Exception) -> int | None:
+    """Return the HTTP status that Cinder has answered with.
+
+    :param error: what the host's client raises
+    :returns: None if no answer has come
+    """
+    if isinstance(error, nova_exception.CinderConnectionFailed):
+        return None
+    if isinstance(
+        error, nova_exception.NovaException | cinder_exception.ClientException
+    ):
+        return error.code
+    return None
 
 
 class Reimage:
@@ -97,37 +110,58 @@ class Reimage:
         :raises: :class:`ReimageRefused`
         :raises: :class:`ReimageFailed`
         """
+        try:
+            self._run()
+        except (ReimageRefused, ReimageFailed) as exc:
+            self._record(exc.format_message(), 'Error')
+            raise
+        self._record(
+            _('Volume %(volume)s has image %(image)s.')
+            % {'volume': self._volume_id, 'image': self._image_id}
+        )
+
+    def _run(self) -> None:
         deadline = time.monotonic() + self._timeout
         step = self._ask
+        looks = 0
         while True:
-            left = max(0, deadline - time.monotonic())
+            left = max(0.0, deadline - time.monotonic())
+            wait = min(outcomes.interval(looks), left)
             try:
-                self._wait(step, min(INTERVAL, left))
-                return
+                self._wait(step, wait)
             except EVENT_TIMEOUT:
-                if left <= INTERVAL:
-                    self._look(is_last=True)
+                pass
+            else:
+                if not self._is_stale_event():
                     return
+            if wait == left:
+                self._look(is_last=True)
+                return
             step = self._look
+            looks += 1
 
     def _wait(self, step, seconds: float) -> None:
-        """Do a step, and wait for the event unless that has settled it."""
+        """Do a step, and wait for the event unless that has settled it.
+
+        The event is waited for before the step begins: what comes in between
+        two waits shows in the volume.
+        """
         events = [('volume-reimaged', self._volume_id)]
-        is_settled = False
+        self._is_settled = False
         error = None
         try:
             with self._virtapi.wait_for_instance_event(
                 self._instance, events, seconds, self._on_failed_event
             ):
                 try:
-                    is_settled = step()
+                    self._is_settled = step()
                 except Exception as exc:
                     error = exc
-                if is_settled or error:
+                if self._is_settled or error:
                     # Leaves no event that is waited for.
                     self._virtapi.exit_wait_early(events)
         except (Exception, EVENT_TIMEOUT):
-            if not is_settled and not error:
+            if not self._is_settled and not error:
                 raise
         if error:
             raise error
@@ -141,13 +175,7 @@ class Reimage:
                 reimage_reserved=True,
             )
         except Exception as exc:
-            is_answer = isinstance(exc, _ANSWERS) and not isinstance(
-                exc, nova_exception.CinderConnectionFailed
-            )
-            volume = self._volume()
-            became = outcomes.after_error(
-                volume and volume['status'], is_answer
-            )
+            became = outcomes.after_error(self._status(), _code(exc))
             LOG.info(
                 'Cinder was asked to reimage volume %s: %s; %s.',
                 self._volume_id,
@@ -159,7 +187,28 @@ class Reimage:
                 raise ReimageRefused(volume_id=self._volume_id, reason=exc)
             if became is outcomes.Progress.UNKNOWN:
                 raise ReimageFailed(volume_id=self._volume_id, reason=exc)
+        self._record(
+            _(
+                'Cinder writes image %(image)s to volume %(volume)s; it has '
+                '%(time)d seconds.'
+            )
+            % {
+                'image': self._image_id,
+                'volume': self._volume_id,
+                'time': self._timeout,
+            }
+        )
         return False
+
+    def _is_stale_event(self) -> bool:
+        """Tell whether an event came of which the volume knows nothing."""
+        if self._is_settled:
+            return False
+        status = self._status()
+        found = outcomes.after_event(status)
+        if found is outcomes.Progress.FAILED:
+            raise self._failed(status)
+        return found is outcomes.Progress.RUNNING
 
     def _look(self, is_last: bool = False) -> bool:
         volume = self._volume()
@@ -178,10 +227,7 @@ class Reimage:
             )
             return True
         if found is outcomes.Progress.FAILED:
-            raise ReimageFailed(
-                volume_id=self._volume_id,
-                reason=_('it is in status %s') % status,
-            )
+            raise self._failed(status)
         if is_last:
             raise ReimageFailed(
                 volume_id=self._volume_id,
@@ -189,6 +235,15 @@ class Reimage:
                 % {'status': status, 'time': self._timeout},
             )
         return False
+
+    def _failed(self, status: str | None) -> ReimageFailed:
+        return ReimageFailed(
+            volume_id=self._volume_id, reason=_('it is in status %s') % status
+        )
+
+    def _status(self) -> str | None:
+        volume = self._volume()
+        return volume and volume['status']
 
     def _volume(self) -> dict | None:
         try:
@@ -201,6 +256,11 @@ class Reimage:
                 exc_info=True,
             )
             return None
+
+    def _record(self, details: str, result: str = 'Success') -> None:
+        action_events.record(
+            self._context, self._instance, EVENT, details, result
+        )
 
     def _on_failed_event(self, event_name: str, instance) -> None:
         raise ReimageFailed(

@@ -23,11 +23,12 @@ LOG = logging.getLogger(__name__)
 class _Rebuild:
     """A rebuild that no host has been asked for yet.
 
+    :ivar image_ref: image that the server's record had
     :ivar is_settled: whether the server was given back what it had
     """
 
     instance: objects.Instance
-    orig_image_ref: str | None
+    image_ref: str | None
     orig_sys_metadata: dict[str, str]
     is_settled: bool = False
 
@@ -67,7 +68,9 @@ class Rebuilds:
         rebuild = None
         if not recreate:
             rebuild = _Rebuild(
-                instance, orig_image_ref, orig_sys_metadata or {}
+                instance,
+                before.recorded_image(instance, orig_image_ref),
+                orig_sys_metadata or {},
             )
         token = _current.set(rebuild)
         try:
@@ -128,7 +131,7 @@ class Rebuilds:
                 before.put_back(
                     context,
                     rebuild.instance,
-                    rebuild.orig_image_ref,
+                    rebuild.image_ref,
                     rebuild.orig_sys_metadata,
                 )
             except Exception:

@@ -201,21 +201,108 @@ _COMPUTE: tuple[Seam, ...] = (
             ('timeout', (33, 34)),
         )
     ),
+    # Nova 31 lets eventlet's own error out.
     _Seam(
-        'nova.virt.block_device',
-        'DriverVolumeBlockDevice.attach',
+        'nova.exception',
+        'InstanceEventTimeout',
         CALLED,
-        '(self, context, instance, volume_api, virt_driver, '
-        'do_driver_attach=False, **kwargs)',
         services=COMPUTE,
+        nova_releases=(32, 33, 34),
+    ),
+    *(
+        _Seam(module, attribute, CALLED, signature, services=COMPUTE)
+        for module, attribute, signature in (
+            (
+                'nova.virt.block_device',
+                'DriverVolumeBlockDevice.attach',
+                '(self, context, instance, volume_api, virt_driver, '
+                'do_driver_attach=False, **kwargs)',
+            ),
+            (
+                'nova.virt.block_device',
+                'convert_volume',
+                '(volume_bdm)',
+            ),
+            (
+                'nova.virt.driver',
+                'ComputeDriver.attach_volume',
+                '(self, context, connection_info, instance, mountpoint, '
+                'disk_bus=None, device_type=None, encryption=None)',
+            ),
+            (
+                'nova.virt.driver',
+                'block_device_info_get_mapping',
+                '(block_device_info)',
+            ),
+            ('nova.virt.driver', 'ComputeDriver.rebuild', None),
+            (
+                'nova.compute.utils',
+                'get_root_bdm',
+                '(context, instance, bdms=None)',
+            ),
+            (
+                'nova.objects.image_meta',
+                'ImageMeta.from_image_ref',
+                '(context, image_api, image_ref)',
+            ),
+        )
+    ),
+    # What translates Cinder's errors hides the last arguments.
+    *(
+        _Seam(
+            'nova.volume.cinder',
+            'API.%s' % method,
+            CALLED,
+            '(self, ctx, %s, *args, **kwargs)' % first,
+            services=COMPUTE,
+        )
+        for method, first in (
+            ('get', 'volume_id'),
+            ('attachment_create', 'volume_id'),
+            ('attachment_get', 'attachment_id'),
+            ('attachment_delete', 'attachment_id'),
+            ('reimage_volume', 'volume_id'),
+        )
     ),
     _Seam(
-        'nova.compute.utils',
-        'get_root_bdm',
+        'nova.volume.cinder',
+        'API.attachment_get_all',
         CALLED,
-        '(context, instance, bdms=None)',
+        '(self, context, instance_id=None, volume_id=None)',
         services=COMPUTE,
     ),
 )
 
-SEAMS: tuple[Seam, ...] = _API + _CONDUCTOR + _COMPUTE
+# In nova-xcell-manage.
+_AUDIT: tuple[Seam, ...] = tuple(
+    _Seam(module, attribute, CALLED, signature)
+    for module, attribute, signature in (
+        (
+            'nova.scheduler.utils',
+            'resources_from_flavor',
+            '(instance, flavor)',
+        ),
+        (
+            'nova.scheduler.client.report',
+            'SchedulerReportClient.put_allocations',
+            '(self, context, consumer_uuid, payload)',
+        ),
+        (
+            'nova.network.neutron',
+            'API.get_requested_resource_for_instance',
+            '(self, context, instance_uuid)',
+        ),
+        (
+            'nova.block_device',
+            'get_image_metadata_from_volume',
+            '(volume)',
+        ),
+        (
+            'nova.utils',
+            'get_system_metadata_from_image',
+            '(image_meta, flavor=None)',
+        ),
+    )
+)
+
+SEAMS: tuple[Seam, ...] = _API + _CONDUCTOR + _COMPUTE + _AUDIT

@@ -14,28 +14,57 @@ from nova_xcell.rebuild import compute_api
 from nova_xcell.rebuild import outcomes
 from tests.functional import rebuilds
 
-BROKEN = list(outcomes.FAILURES)
+STARTS = [
+    (status, data_volume)
+    for status in ('ACTIVE', 'SHUTOFF', 'ERROR')
+    for data_volume in (True, False)
+]
 
 
 @ddt.ddt
 class TestFailures(rebuilds.RebuildTest):
-    """VR-02 to VR-06, VR-09: the table of the documentation, row by row."""
+    """VR-02 to VR-07, VR-09: the table of the documentation, row by row."""
+
+    def use_server(self, *args, **kwargs):
+        if args:
+            super().use_server(*args, **kwargs)
+
+    @ddt.data(*outcomes.FAILURES)
+    def test_row(self, step):
+        for status, data_volume in STARTS:
+            with self.subTest(status=status, data_volume=data_volume):
+                self.use_server(status, data_volume=data_volume)
+                self.check_failure(step, status)
+                self.delete(self.server)
 
     def check_failure(self, step, status):
-        end = outcomes.end(outcomes.FAILURES[step])
-        before = self.stored()
+        end = outcomes.end_after(step)
+        before, devices = self.stored(), self.devices()
         was_running = self.is_running()
         with self.broken(step):
             server = self.rebuild(name='renamed')
+        if end.is_rebuilt:
+            # One that is late changes nothing.
+            self.send_event(self.server['id'], self.root)
+            self.check_rebuilt(
+                self.wait_for_rest(self.server), after_rebuild(status), devices
+            )
+            return
         self.assertEqual(
             status if end.is_restored else 'ERROR', server['status']
         )
         self.assertEqual(self.allocations, self.allocated())
+        self.assertEqual(devices, self.devices())
         (root,) = self.attachments(self.root)
-        (data,) = self.attachments(self.data)
-        self.assertTrue(data['connector'])
+        for volume in self.data:
+            (data,) = self.attachments(volume)
+            self.assertTrue(data['connector'])
         if end.is_root_connected is not None:
             self.assertEqual(end.is_root_connected, bool(root['connector']))
+        # Nothing leads to a volume that is not connected.
+        self.assertEqual(
+            bool(root['connector']), bool(self.connection_info(self.root))
+        )
         self.assertNotIn('free', self.cinder.calls)
         if end.has_new_image:
             metadata, spec, _ = self.stored()
@@ -48,18 +77,23 @@ class TestFailures(rebuilds.RebuildTest):
             self.assertEqual(was_running, self.is_running())
             self.assertEqual(self.old_image, self.cinder.bootable[self.root])
         # The reason is where the user finds it.
-        (action, *_) = self.api.get_instance_actions(self.server['id'])
-        self.assertEqual('rebuild', action['action'])
+        self.assertIn('Error', [event['result'] for event in self.events()])
+        # Cinder is mended, and the user tries again.
         self.cinder.statuses.clear()
-        self.check_success(status if end.is_restored else 'ACTIVE')
+        self.check_success(
+            after_rebuild(status) if end.is_restored else 'ACTIVE', devices
+        )
 
-    def check_success(self, status):
-        server = self.rebuild(name='renamed')
+    def check_success(self, status, devices):
+        self.check_rebuilt(self.rebuild(name='renamed'), status, devices)
+
+    def check_rebuilt(self, server, status, devices):
         self.assertEqual(status, server['status'])
         self.assertEqual('renamed', server['name'])
         self.assertEqual(self.image, self.cinder.bootable[self.root])
         self.assertEqual(status == 'ACTIVE', self.is_running())
-        for volume in (self.root, self.data):
+        self.assertEqual(devices, self.devices())
+        for volume in (self.root, *self.data):
             (attachment,) = self.attachments(volume)
             self.assertTrue(attachment['connector'])
         metadata, spec, _ = self.stored()
@@ -68,31 +102,22 @@ class TestFailures(rebuilds.RebuildTest):
         self.assertEqual(self.allocations, self.allocated())
         self.assertNotIn('free', self.cinder.calls)
 
-    @ddt.data(*BROKEN)
-    def test_running(self, step):
-        self.check_failure(step, 'ACTIVE')
 
-    @ddt.data(*BROKEN)
-    def test_stopped(self, step):
-        self.stop()
-        self.check_failure(step, 'SHUTOFF')
+def after_rebuild(status):
+    """Return the status of a server that is rebuilt."""
+    return 'SHUTOFF' if status == 'SHUTOFF' else 'ACTIVE'
 
-    def test_lost_answer(self):
-        """VR-06: the attachment that nobody knows of is deleted."""
-        with self.broken('attachment create unheard'):
-            server = self.rebuild()
-        self.assertEqual('ACTIVE', server['status'])
-        self.assertEqual(1, len(self.attachments(self.root)))
-        self.check_success('ACTIVE')
 
+class TestOrder(rebuilds.RebuildTest):
     def test_success(self):
         """VR-03: the guest is there until Cinder has written the image."""
-        self.check_success('ACTIVE')
+        self.assertEqual('ACTIVE', self.rebuild()['status'])
         self.assertEqual(
             [
                 'attachment create',
                 'attachment delete',
                 'reimage refused',
+                'written',
                 # Until the other is complete.
                 'attachment create',
                 'attachment update',
@@ -101,22 +126,84 @@ class TestFailures(rebuilds.RebuildTest):
             self.cinder.calls,
         )
 
+    def test_nothing_is_destroyed_before_cinder_agrees(self):
+        """VR-03, VR-04."""
+        with mock.patch.object(
+            self.driver, 'destroy', wraps=self.driver.destroy
+        ) as destroy:
+            with self.broken('reimage refused'):
+                self.rebuild()
+            destroy.assert_not_called()
+            self.rebuild()
+            destroy.assert_called_once()
+
+    def test_lost_answer(self):
+        """VR-06: the attachment that nobody knows of is deleted."""
+        with self.broken('attachment create unheard'):
+            server = self.rebuild()
+        self.assertEqual('ACTIVE', server['status'])
+        self.assertEqual(1, len(self.attachments(self.root)))
+        self.assertEqual('ACTIVE', self.rebuild()['status'])
+
+    def test_cinder_refuses_everything(self):
+        """VR-03: not even then is the volume free, and it can be mended."""
+        for step in ('attachment update', 'attachment complete'):
+            with self.broken('reimage refused'), self.broken(step):
+                server = self.rebuild()
+            self.assertEqual('ERROR', server['status'])
+            self.assertEqual(1, len(self.attachments(self.root)))
+            self.assertNotIn('free', self.cinder.calls)
+            self.assertEqual(self.allocations, self.allocated())
+            self.assertEqual('ACTIVE', self.rebuild()['status'])
+
+    def test_image_that_cinder_does_not_find(self):
+        """VR-04: Cinder says that it writes, and refuses."""
+        with self.broken('image gone'):
+            server = self.rebuild()
+        self.assertEqual('ACTIVE', server['status'])
+        self.assertTrue(self.is_running())
+        self.assertEqual('in-use', self.cinder.status(self.root))
+        self.assertEqual('ACTIVE', self.rebuild()['status'])
+
 
 class TestWaiting(rebuilds.RebuildTest):
-    def test_lost_event(self):
-        """VR-07: the volume tells that it is done."""
-        self.cinder.sends_event = False
-        server = self.rebuild()
-        self.assertEqual('ACTIVE', server['status'])
-        self.assertEqual(self.image, self.cinder.bootable[self.root])
-
     def test_no_event_of_a_failure(self):
         """VR-07: Cinder sends none."""
-        self.cinder.sends_event = False
-        with self.broken('reimage failed'):
+        with self.broken('reimage failed, no event'):
             server = self.rebuild()
         self.assertEqual('ERROR', server['status'])
         self.assertIn('status error', server['fault']['message'])
+
+    def test_event_of_an_earlier_reimage(self):
+        """VR-07: the guest is not spawned before the image is there."""
+        with self.broken('event of another'):
+            server = self.rebuild()
+        self.assertEqual('ACTIVE', server['status'])
+        self.assertLess(
+            self.cinder.calls.index('written'),
+            self.cinder.calls.index('attachment update'),
+        )
+
+    def test_action_tells_of_it(self):
+        """VR-07: what Cinder does, and how that ended."""
+        self.rebuild()
+        self.assertEqual(
+            ['Success', 'Success'],
+            [
+                event['result']
+                for event in self.events()
+                if event['event'] == 'xcell_reimage_volume'
+            ],
+        )
+        with self.broken('reimage failed'):
+            self.rebuild()
+        *_, last = (
+            event
+            for event in self.events()
+            if event['event'] == 'xcell_reimage_volume'
+        )
+        self.assertEqual('Error', last['result'])
+        self.assertIn(self.root, last['details'])
 
 
 class TestVanishedImage(rebuilds.RebuildTest):
@@ -222,7 +309,6 @@ class TestRefusals(rebuilds.RebuildTest):
         self.cinder.fake_attachment_create(
             None, self.root, self.server['id'], connector={'host': 'host1'}
         )
-        self.cinder.statuses[self.root] = 'reserved'
         self.assertEqual('ACTIVE', self.rebuild()['status'])
         self.assertEqual(1, len(self.attachments(self.root)))
 
@@ -230,7 +316,7 @@ class TestRefusals(rebuilds.RebuildTest):
 class TestImageBacked(rebuilds.RebuildTest):
     def test_failed_rebuild_keeps_allocations(self):
         """VR-06."""
-        self.server = self.create_server(port=False)
+        self.use_server(volume_backed=False, data_volume=False)
         allocations = self.allocated()
         self.assertTrue(allocations)
         with self.broken('spawn'):
@@ -241,7 +327,7 @@ class TestImageBacked(rebuilds.RebuildTest):
 
     def test_no_valid_host(self):
         """VR-02."""
-        self.server = self.create_server(port=False)
+        self.use_server(volume_backed=False, data_volume=False)
         before = self.stored()
         with self.broken('scheduling'):
             server = self.rebuild(name='renamed')

@@ -21,12 +21,13 @@ class TestEnds(unittest.TestCase):
         """VR-04."""
         for step in (
             'scheduling',
+            'pre-flight',
             'attachment create',
             'disconnect',
             'attachment delete',
             'reimage refused',
         ):
-            end = outcomes.end(outcomes.FAILURES[step])
+            end = outcomes.end_after(step)
             self.assertTrue(end.is_restored, step)
             self.assertFalse(end.has_new_image, step)
             self.assertTrue(end.is_root_connected, step)
@@ -34,11 +35,11 @@ class TestEnds(unittest.TestCase):
     def test_unknown_or_new_is_error(self):
         """VR-05."""
         for step in ('reimage failed', 'timeout'):
-            end = outcomes.end(outcomes.FAILURES[step])
+            end = outcomes.end_after(step)
             self.assertFalse(end.is_restored, step)
             self.assertFalse(end.has_new_image, step)
         for step in ('destroy', 'attachment update', 'spawn'):
-            end = outcomes.end(outcomes.FAILURES[step])
+            end = outcomes.end_after(step)
             self.assertFalse(end.is_restored, step)
             self.assertTrue(end.has_new_image, step)
 
@@ -51,10 +52,11 @@ class TestEnds(unittest.TestCase):
         self.assertEqual(list(outcomes.FAILURES), list(rows))
         for step, (server, volume, image) in rows.items():
             content = outcomes.FAILURES[step]
-            end = outcomes.end(content)
-            self.assertEqual(
-                'as before' if end.is_restored else 'ERROR', server, step
-            )
+            end = outcomes.end_after(step)
+            expected = 'as before' if end.is_restored else 'ERROR'
+            if end.is_rebuilt:
+                expected = 'rebuilt'
+            self.assertEqual(expected, server, step)
             self.assertEqual(content.value, volume, step)
             self.assertEqual(
                 'new' if end.has_new_image else 'old', image, step
@@ -75,7 +77,8 @@ class TestProgress(unittest.TestCase):
             ('error', 'old', Progress.FAILED),
             ('error', 'new', Progress.FAILED),
             ('error_extending', 'old', Progress.FAILED),
-            ('available', 'new', Progress.UNKNOWN),
+            # The server was deleted, and its attachments with it.
+            ('available', 'new', Progress.FAILED),
         ):
             with self.subTest(status=status, image=image):
                 self.assertIs(
@@ -83,20 +86,39 @@ class TestProgress(unittest.TestCase):
                 )
 
     def test_of_a_request_with_an_error(self):
-        for status, is_answer, expected in (
+        for status, code, expected in (
             # A gateway gave up, Cinder did not.
-            ('downloading', True, Progress.RUNNING),
-            ('downloading', False, Progress.RUNNING),
-            ('reserved', True, Progress.REFUSED),
-            ('reserved', False, Progress.REFUSED),
-            ('error', True, Progress.REFUSED),
-            (None, True, Progress.REFUSED),
-            (None, False, Progress.UNKNOWN),
+            ('downloading', 504, Progress.RUNNING),
+            ('downloading', None, Progress.RUNNING),
+            # Accepted, and asked for once more.
+            ('downloading', 400, Progress.RUNNING),
+            # Cinder does not find the image.
+            ('downloading', 404, Progress.REFUSED),
+            ('reserved', 500, Progress.REFUSED),
+            ('reserved', None, Progress.REFUSED),
+            ('error', 400, Progress.REFUSED),
+            (None, 500, Progress.REFUSED),
+            (None, None, Progress.UNKNOWN),
         ):
-            with self.subTest(status=status, is_answer=is_answer):
-                self.assertIs(
-                    expected, outcomes.after_error(status, is_answer)
-                )
+            with self.subTest(status=status, code=code):
+                self.assertIs(expected, outcomes.after_error(status, code))
+
+    def test_of_an_event(self):
+        for status, expected in (
+            # That of a reimage which nobody waits for any more.
+            ('downloading', Progress.RUNNING),
+            ('error', Progress.FAILED),
+            ('reserved', Progress.DONE),
+            (None, Progress.DONE),
+        ):
+            with self.subTest(status=status):
+                self.assertIs(expected, outcomes.after_event(status))
+
+    def test_looks_become_rare(self):
+        self.assertEqual(
+            [1, 2, 4, 8, 10, 10],
+            [outcomes.interval(looks) for looks in range(6)],
+        )
 
     def test_timeout_follows_the_size_of_the_volume(self):
         self.assertEqual(200, outcomes.timeout(20, 10))
