@@ -56,7 +56,6 @@ def allocate(
             'allocations': {node.uuid: {'resources': resources}},
             'project_id': instance.project_id,
             'user_id': instance.user_id,
-            'consumer_type': 'INSTANCE',
             # Only if it still has none.
             'consumer_generation': None,
         },
@@ -64,7 +63,7 @@ def allocate(
     if not is_done:
         raise nova_exception.AllocationUpdateFailed(
             consumer_uuid=instance.uuid,
-            error='the host has no room for %s' % resources,
+            error='Placement refuses %s on its host' % resources,
         )
 
 

@@ -185,10 +185,7 @@ class Rebuilds:
                 reimage_boot_volume,
                 target_state,
             )
-        except (
-            nova_exception.InstanceNotFound,
-            nova_exception.UnexpectedDeletingTaskStateError,
-        ):
+        except nova_exception.UnexpectedDeletingTaskStateError:
             undoing.forget(rebuild)
             raise
         except Exception as exc:

@@ -33,6 +33,28 @@ def clean_up(
     :raises: nova.exception.InstanceFaultRollback if the server is as it was;
         what keeps it from being that otherwise
     """
+    try:
+        _clean_up(context, manager, instance, rebuild, exc)
+    except nova_exception.InstanceNotFound as missing:
+        exc = missing
+    if isinstance(exc, nova_exception.InstanceNotFound):
+        if _is_deleted(context, instance):
+            forget(rebuild)
+            raise exc
+        # Only its guest is missing. The host takes the error for a sign that
+        # the server is, and would leave it in its task for good.
+        raise nova_exception.BuildAbortException(
+            instance_uuid=instance.uuid, reason=str(exc)
+        ) from exc
+
+
+def _clean_up(
+    context,
+    manager,
+    instance: objects.Instance,
+    rebuild: current.Rebuild,
+    exc: Exception,
+) -> None:
     end = outcomes.end(rebuild.content)
     if not end.is_restored:
         if not end.has_new_image:
@@ -43,17 +65,20 @@ def clean_up(
         exc,
         instance=instance,
     )
-    try:
-        _put_back(context, manager, instance, rebuild)
-    except nova_exception.InstanceNotFound:
-        # Deleted meanwhile, and noticed only now.
-        forget(rebuild)
-        raise
+    _put_back(context, manager, instance, rebuild)
     raise nova_exception.InstanceFaultRollback(
         inner_exception=nova_exception.BuildAbortException(
             instance_uuid=instance.uuid, reason=str(exc)
         )
     ) from exc
+
+
+def _is_deleted(context, instance: objects.Instance) -> bool:
+    try:
+        objects.Instance.get_by_uuid(context, instance.uuid)
+    except nova_exception.InstanceNotFound:
+        return True
+    return False
 
 
 def put_record_back(

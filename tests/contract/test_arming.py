@@ -126,6 +126,35 @@ class TestArming(base.ProcessTest):
                     ),
                 )
 
+    def test_rebuilds_in_each_service(self):
+        """VR-02, VR-06: API, conductor and compute, or none of them."""
+        show = textwrap.dedent('''
+            from nova.compute import api, resource_tracker
+            from nova.conductor import manager, rpcapi
+            print([api.API.__mro__[1].__module__,
+                   manager.ComputeTaskManager.__mro__[1].__module__,
+                   rpcapi.ComputeTaskAPI.rebuild_instance.__module__,
+                   resource_tracker.ResourceTracker
+                   .delete_allocation_for_evacuated_instance.__module__,
+                   ])''')
+        ours = [
+            'nova_xcell.rebuild.compute_api',
+            'nova_xcell.rebuild.task_manager',
+            'nova_xcell.rebuild.handing',
+            'nova_xcell.rebuild.tracker',
+        ]
+        enabled = base.ENABLED + 'features = volume-backed-rebuild\n'
+        self.assertEqual(str(ours), self.output_of(enabled, show))
+        host = self.output_of(base.ENABLED + 'features =\n', show)
+        self.assertNotIn('nova_xcell', host)
+        again = '\nloader.disarm()\n'
+        self.assertEqual(
+            host,
+            self.output_of(
+                enabled, show.replace('print', 'str') + again + show
+            ),
+        )
+
     def test_without_the_switch_the_host_is_plain(self):
         self.assertEqual(PLAIN, self.output_of('[DEFAULT]\n', SHOW))
 

@@ -72,7 +72,10 @@ class Cinder(cloud.Cinder):
 
     def fake_attachment_create(self, context, volume_id, *args, **kwargs):
         status = self.status(volume_id)
-        if status not in ('available', 'in-use', 'reserved'):
+        if status == 'downloading':
+            # Strange, but so it is.
+            del self.statuses[volume_id]
+        elif status not in ('available', 'in-use', 'reserved'):
             raise cinder_exception.BadRequest(400, 'it is %s' % status)
         if 'attachment create unheard' in self.broken:
             super().fake_attachment_create(context, volume_id, *args, **kwargs)
@@ -251,15 +254,28 @@ class RebuildTest(cloud.TwoCellCloud):
         }
 
     def allocated(self):
-        return self._get_allocations_by_server_uuid(self.server['id'])
+        return {
+            provider: found['resources']
+            for provider, found in self._get_allocations_by_server_uuid(
+                self.server['id']
+            ).items()
+        }
 
     def rebuild(self, image=None, **wanted):
-        """Ask for a rebuild, and wait until no task is left."""
+        """Ask for a rebuild, and wait until it is over."""
         self.api.post_server_action(
             self.server['id'],
             {'rebuild': {'imageRef': image or self.image, **wanted}},
         )
+        # One that is to be stopped is at rest for a moment before that.
+        self._wait_for_assert(self._check_over, max_retries=300, sleep=0.1)
         return self.wait_for_rest(self.server)
+
+    def _check_over(self):
+        results = {event['event']: event['result'] for event in self.events()}
+        self.assertNotIn(None, results.values())
+        if results.get('rebuild_server') != 'Error':
+            self.assertIn('compute_rebuild_instance', results)
 
     @contextlib.contextmanager
     def broken(self, step):

@@ -147,14 +147,27 @@ class TestOrder(rebuilds.RebuildTest):
 
     def test_cinder_refuses_everything(self):
         """VR-03: not even then is the volume free, and it can be mended."""
-        for step in ('attachment update', 'attachment complete'):
+        for step, image in (
+            ('attachment update', self.image),
+            ('attachment complete', self.old_image),
+        ):
             with self.broken('reimage refused'), self.broken(step):
-                server = self.rebuild()
+                server = self.rebuild(image=image)
             self.assertEqual('ERROR', server['status'])
             self.assertEqual(1, len(self.attachments(self.root)))
             self.assertNotIn('free', self.cinder.calls)
             self.assertEqual(self.allocations, self.allocated())
-            self.assertEqual('ACTIVE', self.rebuild()['status'])
+            self.assertEqual('ACTIVE', self.rebuild(image=image)['status'])
+
+    def test_guest_is_missing(self):
+        """VR-06: a server that is not deleted does not stay in its task."""
+        guest = self.driver.instances.pop(self.server['id'])
+        server = self.rebuild(name='renamed')
+        self.assertEqual('ACTIVE', server['status'])
+        self.assertEqual('server', server['name'])
+        self.assertEqual([], self.cinder.calls)
+        self.driver.instances[self.server['id']] = guest
+        self.assertEqual('ACTIVE', self.rebuild()['status'])
 
     def test_image_that_cinder_does_not_find(self):
         """VR-04: Cinder says that it writes, and refuses."""
@@ -204,6 +217,27 @@ class TestWaiting(rebuilds.RebuildTest):
         )
         self.assertEqual('Error', last['result'])
         self.assertIn(self.root, last['details'])
+
+
+class TestDeletion(rebuilds.RebuildTest):
+    def test_while_cinder_writes(self):
+        """VR-06: nothing is left of the server."""
+        root = self.root
+
+        def delete(*args, **kwargs):
+            self.cinder.statuses[root] = 'downloading'
+            self.delete(self.server)
+
+        with mock.patch.object(
+            cinder.API, 'reimage_volume', side_effect=delete
+        ):
+            self.api.post_server_action(
+                self.server['id'], {'rebuild': {'imageRef': self.image}}
+            )
+            self._wait_until_deleted(self.server)
+        self.cinder.statuses.clear()
+        self.assertEqual([], self.attachments(root))
+        self.assertEqual({}, self.allocated())
 
 
 class TestVanishedImage(rebuilds.RebuildTest):

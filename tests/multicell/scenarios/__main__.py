@@ -14,6 +14,7 @@ from tests.multicell.kit.resources import Resources
 from tests.multicell.scenarios import broken  # noqa: F401
 from tests.multicell.scenarios import deaths  # noqa: F401
 from tests.multicell.scenarios import moves  # noqa: F401
+from tests.multicell.scenarios import rebuilds  # noqa: F401
 from tests.multicell.scenarios import within_cell  # noqa: F401
 from tests.multicell.scenarios.registry import Context
 from tests.multicell.scenarios.registry import Scenario
