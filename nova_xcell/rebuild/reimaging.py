@@ -103,6 +103,8 @@ class Reimage:
         self._image_id = image_id
         self._virtapi = virtapi
         self._volume_api = volume_api
+        #: Whether a step has found out that it is done.
+        self._is_settled = False
 
     def run(self) -> None:
         """Ask for it, and wait until it is done.

@@ -23,6 +23,7 @@ class Cinder(cloud.Cinder):
 
     :ivar broken: steps that fail, as the table of outcomes calls them
     :ivar calls: what it was asked for, in that order
+    :ivar meanwhile: what happens while it writes, and does not finish
     :ivar statuses: volume -> status, where it is not that of its attachments
     """
 
@@ -32,6 +33,7 @@ class Cinder(cloud.Cinder):
         self.calls = []
         self.statuses = {}
         self.complete = set()
+        self.meanwhile = lambda: None
         self.writing = {}
         self.multiattach = False
         self.size = 1
@@ -147,10 +149,11 @@ class Cinder(cloud.Cinder):
             return
         self.statuses[volume_id] = 'downloading'
         if 'timeout' in self.broken:
+            self.meanwhile()
             return
         if self.broken & {'event late', 'event of another'}:
-            # Until it was looked at twice.
-            self.writing[volume_id] = [image_id, 2]
+            # At the second look it is done.
+            self.writing[volume_id] = [image_id, 1]
             if 'event of another' in self.broken:
                 self._send_event(volume_id, 'completed')
             return
