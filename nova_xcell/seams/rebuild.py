@@ -201,14 +201,6 @@ _COMPUTE: tuple[Seam, ...] = (
             ('timeout', (33, 34)),
         )
     ),
-    # Nova 31 lets eventlet's own error out.
-    _Seam(
-        'nova.exception',
-        'InstanceEventTimeout',
-        CALLED,
-        services=COMPUTE,
-        nova_releases=(32, 33, 34),
-    ),
     *(
         _Seam(module, attribute, CALLED, signature, services=COMPUTE)
         for module, attribute, signature in (
@@ -234,7 +226,15 @@ _COMPUTE: tuple[Seam, ...] = (
                 'block_device_info_get_mapping',
                 '(block_device_info)',
             ),
-            ('nova.virt.driver', 'ComputeDriver.rebuild', None),
+            (
+                'nova.virt.driver',
+                'ComputeDriver.rebuild',
+                '(self, context, instance, image_meta, injected_files, '
+                'admin_password, allocations, bdms, detach_block_devices, '
+                'attach_block_devices, network_info=None, evacuate=False, '
+                'block_device_info=None, preserve_ephemeral=False, '
+                'accel_uuids=None, reimage_boot_volume=False)',
+            ),
             (
                 'nova.compute.utils',
                 'get_root_bdm',
@@ -273,9 +273,9 @@ _COMPUTE: tuple[Seam, ...] = (
     ),
 )
 
-# In nova-xcell-manage.
+# In nova-xcell-manage, which runs where a nova-conductor can.
 _AUDIT: tuple[Seam, ...] = tuple(
-    _Seam(module, attribute, CALLED, signature)
+    _Seam(module, attribute, CALLED, signature, services=CONDUCTOR)
     for module, attribute, signature in (
         (
             'nova.scheduler.utils',
