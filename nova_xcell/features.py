@@ -52,6 +52,9 @@ RESHAPE_HANDLER = Feature(
     nova_releases=(),
     placement_releases=releases.SUPPORTED['placement'][1],
 )
+VOLUME_BACKED_REBUILD = Feature(
+    'volume-backed-rebuild', 'rebuilds that can fail without losing anything'
+)
 
 FEATURES: dict[str, Feature] = {
     feature.name: feature
@@ -61,6 +64,7 @@ FEATURES: dict[str, Feature] = {
         LIVE_MIGRATION_API,
         RESHAPE,
         RESHAPE_HANDLER,
+        VOLUME_BACKED_REBUILD,
     )
 }
 

@@ -3,4 +3,4 @@
 
 #: What the host's SERVICE_MANAGERS names: a path, so that only nova-compute
 #: imports the manager.
-MANAGER = 'nova_xcell.compute.manager.ComputeManager'
+MANAGER = 'nova_xcell.compute.service_manager.ComputeManager'

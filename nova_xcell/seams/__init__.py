@@ -2,9 +2,10 @@
 """The seams: every host attribute the plug-ins replace, override or rely on.
 
 This is the one table, in a part for each service, for what comes to it with
-live migrations and reshapes, and for Placement. It is checked when a service
-arms (by :mod:`nova_xcell.loader`) and by the contract tests against every
-supported release; ``nova-xcell-status upgrade check`` prints what it finds.
+live migrations, rebuilds and reshapes, and for Placement. It is checked when a
+service arms (by :mod:`nova_xcell.loader`) and by the contract tests against
+every supported release; ``nova-xcell-status upgrade check`` prints what it
+finds.
 """
 
 import importlib
@@ -18,6 +19,7 @@ from nova_xcell.seams import migration_api
 from nova_xcell.seams import migration_flags
 from nova_xcell.seams import migration_wishes
 from nova_xcell.seams import placement_reshaper
+from nova_xcell.seams import rebuild
 from nova_xcell.seams import reshape
 from nova_xcell.seams.seam import CALLED
 from nova_xcell.seams.seam import check
@@ -52,6 +54,7 @@ SEAMS: tuple[Seam, ...] = (
     + migration_api.SEAMS
     + reshape.SEAMS
     + placement_reshaper.SEAMS
+    + rebuild.SEAMS
 )
 
 

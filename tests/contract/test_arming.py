@@ -40,6 +40,8 @@ nova.scheduler.client.report'''
 #: What stands before the host's compute API.
 API_CLASSES = [
     # The name of the whole is that of the last part.
+    'nova_xcell.rebuild.compute_api',
+    'nova_xcell.rebuild.compute_api',
     'nova_xcell.live.compute_api',
     'nova_xcell.live.compute_api',
     'nova_xcell.api.migration_wishes',
@@ -49,7 +51,7 @@ API_CLASSES = [
 
 OURS = (
     '''\
-nova_xcell.compute.manager.ComputeManager
+nova_xcell.compute.service_manager.ComputeManager
 nova_xcell.tasks.cross_cell_migrate
 nova_xcell.weighers.cross_cell
 nova_xcell.virt.reshaping_driver
@@ -101,6 +103,64 @@ class TestArming(base.ProcessTest):
     def test_features_switched_off(self):
         self.assertEqual(
             PLAIN, self.output_of(base.ENABLED + 'features =\n', SHOW)
+        )
+
+    def test_manager_has_the_part_of_each_feature(self):
+        show = textwrap.dedent('''
+            from oslo_utils import importutils
+            from nova import service
+            manager = importutils.import_class(
+                service.SERVICE_MANAGERS['nova-compute'])
+            print([part.__module__ for part in manager.__mro__
+                   if part.__name__ in ('ComputeManager', 'Rebuilds')])''')
+        rebuilds = 'nova_xcell.rebuild.compute_manager'
+        cross_cell = [
+            'nova_xcell.compute.manager',
+            'nova_xcell.compute.tracked_moves',
+        ]
+        host = 'nova.compute.manager'
+        whole = 'nova_xcell.compute.service_manager'
+        for names, expected in (
+            ('all', [whole, rebuilds, *cross_cell, host]),
+            ('volume-backed-rebuild', [whole, rebuilds, host]),
+            ('cross-cell-resize', [whole, *cross_cell, host]),
+            ('', [host]),
+        ):
+            with self.subTest(names):
+                self.assertEqual(
+                    str(expected),
+                    self.output_of(
+                        base.ENABLED + 'features = %s\n' % names, show
+                    ),
+                )
+
+    def test_rebuilds_in_each_service(self):
+        """VR-02, VR-06: API, conductor and compute, or none of them."""
+        show = textwrap.dedent('''
+            from nova.compute import api, resource_tracker
+            from nova.conductor import manager, rpcapi
+            print([api.API.__mro__[1].__module__,
+                   manager.ComputeTaskManager.__mro__[1].__module__,
+                   rpcapi.ComputeTaskAPI.rebuild_instance.__module__,
+                   resource_tracker.ResourceTracker
+                   .delete_allocation_for_evacuated_instance.__module__,
+                   ])''')
+        ours = [
+            'nova_xcell.rebuild.compute_api',
+            'nova_xcell.rebuild.task_manager',
+            'nova_xcell.rebuild.handing',
+            'nova_xcell.rebuild.tracker',
+        ]
+        enabled = base.ENABLED + 'features = volume-backed-rebuild\n'
+        self.assertEqual(str(ours), self.output_of(enabled, show))
+        host = self.output_of(base.ENABLED + 'features =\n', show)
+        self.assertNotIn('nova_xcell', host)
+        again = '\nloader.disarm()\n'
+        self.assertEqual(
+            host,
+            self.output_of(
+                enabled, show.replace('print', 'str') + again + show
+            ),
         )
 
     def test_without_the_switch_the_host_is_plain(self):

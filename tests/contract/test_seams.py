@@ -33,6 +33,8 @@ from nova_xcell.compute import report_client
 from nova_xcell.live import compute_api as live_compute_api
 from nova_xcell.live import task_manager as live_task_manager
 from nova_xcell.policies import cross_cell as policies
+from nova_xcell.rebuild import compute_api as rebuild_compute_api
+from nova_xcell.rebuild import task_manager as rebuild_task_manager
 from nova_xcell.scheduler import manager as our_scheduler
 from nova_xcell.scheduler import migration_traits
 from nova_xcell.tasks import cross_cell_migrate
@@ -117,6 +119,7 @@ class TestOverrides(unittest.TestCase):
 
         from nova_xcell.compute import manager
         from nova_xcell.compute import reshapes
+        from nova_xcell.rebuild import compute_manager as rebuild_manager
 
         listed = {
             (seam.module, seam.attribute)
@@ -152,6 +155,12 @@ class TestOverrides(unittest.TestCase):
                 host_conductor.ComputeTaskManager,
             ),
             (manager.ComputeManager, host_manager.ComputeManager),
+            (rebuild_manager.Rebuilds, host_manager.ComputeManager),
+            (rebuild_compute_api.Rebuilds, host_api.API),
+            (
+                rebuild_task_manager.Rebuilds,
+                host_conductor.ComputeTaskManager,
+            ),
             (swap.RevertResizeTask, host_tasks.RevertResizeTask),
             (compute_api.API, host_api.API),
             (migration_wishes.MigrationWishes, host_api.API),
@@ -291,6 +300,36 @@ class TestRefusedRequest(unittest.TestCase):
                 'HTTPBadRequest(explanation=e.format_message())',
                 handler[:200],
             )
+
+
+class TestRebuild(unittest.TestCase):
+    def test_controller_translates_refusals(self):
+        """VR-01, VR-08: with 409, with 400, and the message."""
+        from nova.api.openstack.compute import servers
+
+        source = inspect.getsource(
+            inspect.unwrap(servers.ServersController._rebuild)
+        )
+        handler = source[source.index('exception.InstanceIsLocked') :]
+        self.assertIn(
+            'HTTPConflict(explanation=e.format_message())', handler[:120]
+        )
+        for name in ('ImageUnacceptable', 'InvalidVolume'):
+            self.assertIn('exception.%s' % name, source)
+
+    def test_allocations_are_deleted_where_the_server_is_not(self):
+        """VR-06: only evacuations and rebuilds call what is replaced."""
+        from nova.compute import manager as host_manager
+
+        from nova_xcell.rebuild import tracker
+
+        self.assertEqual(
+            2,
+            inspect.getsource(host_manager.ComputeManager).count(
+                'self.rt.%s('
+                % tracker.delete_allocation_for_evacuated_instance.__name__
+            ),
+        )
 
 
 class TestMigrationWishes(unittest.TestCase):
