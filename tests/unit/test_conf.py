@@ -90,6 +90,8 @@ class TestValidate(unittest.TestCase):
                 'prep_at_source_timeout',
                 'prep_settle_timeout',
                 'reconcile_interval',
+                'reshape_rules',
+                'reshape_undo_dir',
                 'revert_at_dest_timeout',
                 'settle_timeout',
                 'timeout_per_gb',
