@@ -129,11 +129,13 @@ class Suites:
         if 0 < failed == len(names) <= AGAIN:
             print('\n== %s, again what has failed' % title, flush=True)
             with tempfile.NamedTemporaryFile('w', suffix='.txt') as file:
-                file.write('\n'.join(names) + '\n')
+                # Scenarios of a test are behind its name, and not listed.
+                for name in {name.partition('(')[0] for name in names}:
+                    print(name, file=file)
                 file.flush()
-                second, good, _ = run('--serial', '--load-list', file.name)
+                second = run('--serial', '--load-list', file.name)[0]
+            good = self._note_again(names, second)
             passed, failed = passed + good, failed - good
-            self._note_again(names, second)
         self._note_failures(title, output)
         self._add(passed, failed)
 
@@ -193,9 +195,9 @@ class Suites:
             names = list(output.failures)
             if 0 < failed == len(names) <= AGAIN:
                 print('\n== again what has failed', flush=True)
-                second, good, _ = self._multicell('test', *names)
+                second = self._multicell('test', *names)[0]
+                good = self._note_again(names, second)
                 passed, failed = passed + good, failed - good
-                self._note_again(names, second)
             self._note_failures(title, output)
             self._add(passed, failed)
         finally:
@@ -220,8 +222,11 @@ class Suites:
             failed = 1
         return output, passed, failed
 
-    def _note_again(self, names: Iterable[str], second: Output) -> None:
-        self.again.extend(name for name in names if name in second.passed)
+    def _note_again(self, names: Iterable[str], second: Output) -> int:
+        """Note what passed in the second run; return how many did."""
+        good = [name for name in names if name in second.passed]
+        self.again.extend(good)
+        return len(good)
 
     def _note_failures(self, title: str, output: Output) -> None:
         for name, lines in output.failures.items():
