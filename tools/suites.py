@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterable
+from collections.abc import Callable
 from collections.abc import Iterator
 import os
 import pathlib
@@ -42,6 +42,8 @@ class Output:
 
     def __init__(self, about: re.Pattern) -> None:
         self.about = about
+        #: How many have passed, and how many have not.
+        self.counts = (0, 0)
         #: Names of what has passed.
         self.passed: set[str] = set()
         #: Lines by the name of what has failed.
@@ -121,25 +123,22 @@ class Suites:
         )
         print('\n== %s' % title, flush=True)
 
-        def run(*words: str) -> tuple[int, int]:
+        def run(*words: str) -> Output:
             return self._stestr(environment, suite, *words, **extra)
 
-        output, passed, failed = run(*arguments)
-        names = list(output.failures)
-        if 0 < failed == len(names) <= AGAIN:
-            print('\n== %s, again what has failed' % title, flush=True)
+        def run_again(names: list[str]) -> Output:
             with tempfile.NamedTemporaryFile('w', suffix='.txt') as file:
-                file.write('\n'.join(names) + '\n')
+                # Scenarios of a test are behind its name, and not listed.
+                for name in {name.partition('(')[0] for name in names}:
+                    print(name, file=file)
                 file.flush()
-                second, good, _ = run('--serial', '--load-list', file.name)
-            passed, failed = passed + good, failed - good
-            self._note_again(names, second)
-        self._note_failures(title, output)
-        self._add(passed, failed)
+                return run('--serial', '--load-list', file.name)
+
+        self._judge(title, run(*arguments), run_again)
 
     def _stestr(
         self, environment, suite: str, *arguments: str, **extra: str
-    ) -> tuple[Output, int, int]:
+    ) -> Output:
         process = subprocess.Popen(
             [
                 str(environment.python),
@@ -173,7 +172,8 @@ class Suites:
         if not failed and (returncode or not passed):
             # It broke before it could count, or found nothing to run.
             failed = 1
-        return output, passed, failed
+        output.counts = (passed, failed)
+        return output
 
     def multicell(self) -> None:
         """Bring up the real cloud and run its core scenarios.
@@ -182,26 +182,22 @@ class Suites:
         """
         title = 'multicell, core scenarios'
         print('\n== %s' % title, flush=True)
-        if self._multicell('check')[2]:
+        if self._multicell('check').counts[1]:
             print('left out', flush=True)
             return
         try:
-            if self._multicell('up')[2]:
+            if self._multicell('up').counts[1]:
                 self._add(0, 1)
                 return
-            output, passed, failed = self._multicell('test', '--core')
-            names = list(output.failures)
-            if 0 < failed == len(names) <= AGAIN:
-                print('\n== again what has failed', flush=True)
-                second, good, _ = self._multicell('test', *names)
-                passed, failed = passed + good, failed - good
-                self._note_again(names, second)
-            self._note_failures(title, output)
-            self._add(passed, failed)
+            self._judge(
+                title,
+                self._multicell('test', '--core'),
+                lambda names: self._multicell('test', *names),
+            )
         finally:
             self._multicell('down')
 
-    def _multicell(self, *arguments: str) -> tuple[Output, int, int]:
+    def _multicell(self, *arguments: str) -> Output:
         process = subprocess.Popen(
             [sys.executable, '-m', 'tests.multicell', *arguments],
             cwd=ROOT,
@@ -218,14 +214,32 @@ class Suites:
         if process.wait() and not failed:
             # It broke before it could count.
             failed = 1
-        return output, passed, failed
+        output.counts = (passed, failed)
+        return output
 
-    def _note_again(self, names: Iterable[str], second: Output) -> None:
-        self.again.extend(name for name in names if name in second.passed)
+    def _judge(
+        self,
+        title: str,
+        output: Output,
+        run_again: Callable[[list[str]], Output],
+    ) -> None:
+        """Add the result of a run, and run again what has failed.
 
-    def _note_failures(self, title: str, output: Output) -> None:
+        :param title: of the run
+        :param output: what it said
+        :param run_again: runs what is named
+        """
+        passed, failed = output.counts
+        names = list(output.failures)
+        if 0 < failed == len(names) <= AGAIN:
+            print('\n== %s, again what has failed' % title, flush=True)
+            second = run_again(names)
+            good = [name for name in names if name in second.passed]
+            self.again.extend(good)
+            passed, failed = passed + len(good), failed - len(good)
         for name, lines in output.failures.items():
             self.failures['%s: %s' % (title, name)] = lines
+        self._add(passed, failed)
 
     def _add(self, passed: int, failed: int) -> None:
         self.passed += passed

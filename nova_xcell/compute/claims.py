@@ -16,6 +16,7 @@ import contextvars
 import functools
 import itertools
 import types
+import typing as ty
 
 import os_traits
 from oslo_log import log as logging
@@ -38,7 +39,18 @@ _allocations: contextvars.ContextVar[Mapping[str, dict]] = (
     contextvars.ContextVar('allocations', default=types.MappingProxyType({}))
 )
 
-Claim = claims.Claim
+
+def __getattr__(name: str) -> ty.Any:
+    """Return the claim that the resource tracker looks up.
+
+    Only a preparation that follows allocations gets ours. All else is the
+    host's, as it is at that time.
+
+    :param name: of a class of nova.compute.claims
+    """
+    if name == 'MoveClaim' and _allocations.get():
+        return PlacedMoveClaim
+    return getattr(claims, name)
 
 
 @contextlib.contextmanager
@@ -54,8 +66,8 @@ def following(allocations: Mapping[str, dict]) -> Iterator[None]:
         _allocations.reset(token)
 
 
-class MoveClaim(claims.MoveClaim):
-    """Takes the devices that placement has allocated, if it is told them."""
+class PlacedMoveClaim(claims.MoveClaim):
+    """Takes the devices that placement has allocated."""
 
     def __init__(
         self,

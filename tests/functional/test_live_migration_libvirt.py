@@ -116,7 +116,7 @@ class TestLibvirt(host_tests.LiveMigrationWithLockBase):
 
         self.give_disk(1)
         self.patch(fakelibvirt.Domain, 'migrateToURI3', fail)
-        # Before Nova 33 the host's monitor does not get the error.
+        # The monitor of Nova 31 does not get the error.
         seen = self.migrate('error', 'failed')
         self.assertIn('reset by the moon', seen['reason'])
         self.assertIs(True, seen['block_migration'])

@@ -12,14 +12,22 @@ AUTO_CONVERGE = migration_wishes.AUTO_CONVERGE
 
 
 class _Kvm(fixtures.Fixture):
-    """Let the fake driver be one that could report the traits."""
+    """Let the fake driver be one that could report the traits.
+
+    :param other: the host with another hypervisor, which never will
+    """
+
+    def __init__(self, other):
+        super().__init__()
+        self.other = other
 
     def _setUp(self):
         get = fake.FakeDriver.get_available_resource
 
         def get_available_resource(driver, nodename):
             resources = get(driver, nodename)
-            resources['hypervisor_type'] = 'QEMU'
+            if nodename != self.other:
+                resources['hypervisor_type'] = 'QEMU'
             return resources
 
         self.useFixture(
@@ -156,10 +164,13 @@ class TestNoHostReports(_Traits):
 
 
 class TestUpgrading(_Traits):
-    """host2 reports a trait; host1 has the same driver and will later."""
+    """host2 reports a trait; host1 has the same driver and will later.
+
+    host3, where there is one, has room, and never will.
+    """
 
     def setUp(self):
-        self.useFixture(_Kvm())
+        self.useFixture(_Kvm('host3'))
         super().setUp()
         self.report('host2', POST_COPY)
 
@@ -198,15 +209,14 @@ class TestUpgrading(_Traits):
     def test_switched_off_host_is_not_waited_for(self):
         """It is not scheduled to, so it need not be upgraded."""
         self.start_host('host3', 'cell1')
-        self.report('host3', POST_COPY)
         self.fill('host2')
-        self.fill('host3')
         service = self.computes['host1'].service_ref.uuid
         self.admin_api.put_service(service, {'status': 'disabled'})
         self.assert_no_host(self.flavor(post_copy='true'))
 
     def test_last_host_is_upgraded(self):
         """From now on the trait is a must."""
+        self.start_host('host3', 'cell1')
         self.report('host1', POST_COPY)
         self.report('host2', POST_COPY)
         self.fill('host2')

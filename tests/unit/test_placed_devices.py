@@ -161,6 +161,12 @@ class TestMoveClaim(unittest.TestCase):
             None,
         )
 
+    def test_host_claims_otherwise(self):
+        """A move within the cell, an evacuation, a boot."""
+        with mock.patch.object(host_claims, 'MoveClaim') as claim:
+            self.assertIs(claim, claims.MoveClaim)
+        self.assertIs(host_claims.Claim, claims.Claim)
+
     def test_follows(self):
         self.claim('p', 'q')
         self.assertEqual([['p', 'q', None]], self.tries)

@@ -54,23 +54,16 @@ class Clients:
             cursor.execute(statement, values)
             return list(cursor.fetchall())
 
-    def compute(
-        self,
-        method: str,
-        path: str,
-        body: ty.Any = None,
-        microversion: str = COMPUTE_MICROVERSION,
-    ) -> dict:
+    def compute(self, method: str, path: str, body: ty.Any = None) -> dict:
         """Call the compute API.
 
         :param method: HTTP method
         :param path: below the end point
         :param body: JSON
-        :param microversion: number, or ``latest``
         :returns: the answer, empty if it has no body
         :raises: openstack.exceptions.HttpException
         """
-        answer = self.ask_compute(method, path, body, microversion)
+        answer = self.ask_compute(method, path, body)
         return answer.json() if answer.content else {}
 
     def ask_compute(
@@ -80,8 +73,12 @@ class Clients:
         body: ty.Any = None,
         microversion: str = COMPUTE_MICROVERSION,
     ) -> requests.Response:
-        """Call the compute API; the parameters are those of `compute`.
+        """Call the compute API, for more than the body of the answer.
 
+        :param method: HTTP method
+        :param path: below the end point
+        :param body: JSON
+        :param microversion: number, or ``latest``
         :returns: the answer with its headers
         :raises: openstack.exceptions.HttpException
         """

@@ -143,12 +143,11 @@ class Faults:
         yield from self._armed(Point(self.cloud, name, where, when), 'hold')
 
     def _armed(self, point: Point, action: str) -> Iterator[Point]:
-        self.restart(point.service, **point.environment(action))
-        try:
-            yield point
-        finally:
-            point.release()
-            self.restart(point.service)
+        with self.configured(point.service, **point.environment(action)):
+            try:
+                yield point
+            finally:
+                point.release()
 
     @contextlib.contextmanager
     def frozen(self, name: str) -> Iterator[None]:

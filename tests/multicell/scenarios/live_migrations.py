@@ -88,8 +88,7 @@ def live_migration_flags(context: Context) -> None:
             for server in servers.values():
                 _hurry(server, source)
             for server in servers.values():
-                server.wait_for_migration('completed')
-                server.wait_for('ACTIVE')
+                _wait_for_end(server)
                 expect(server.host, dest, 'host')
         source, dest = dest, source
     for name, server in servers.items():
@@ -159,8 +158,7 @@ def live_migration_force_complete(context: Context) -> None:
             _wait_for(server, paths[way], _is_forced, 'it is forced')
             if way == 'paused':
                 _hurry(server, 'host1a')
-            server.wait_for_migration('completed')
-            server.wait_for('ACTIVE')
+            _wait_for_end(server)
             flags = _look(server, paths[way])['flags']
             expect(flags['forced'], way, 'how it was forced')
             expect(server.ticks()[-1].boot, boots[way], 'boots of the guest')
@@ -189,8 +187,7 @@ def live_migration_abort(context: Context) -> None:
         ordinary.wait_for('ACTIVE')
         expect(_status_of_abort(context, path), 409, 'a second abort')
         _hurry(post_copy, 'host1a')
-        post_copy.wait_for_migration('completed')
-        post_copy.wait_for('ACTIVE')
+        _wait_for_end(post_copy)
     expect(ordinary.host, 'host1a', 'host')
     expect(ordinary.ticks()[-1].boot, boot, 'boots of the guest')
     ordinary.settle()
@@ -252,8 +249,8 @@ def _hurry(server: Server, host: str) -> None:
 
 def _look(server: Server, path: str) -> dict:
     """Return all that the API tells of a migration."""
-    answer = server.clients.compute('GET', path, microversion='latest')
-    return answer['migration']
+    answer = server.clients.ask_compute('GET', path, microversion='latest')
+    return answer.json()['migration']
 
 
 def _wait_for(
@@ -261,6 +258,12 @@ def _wait_for(
 ) -> None:
     """Wait for what the API tells of a migration."""
     wait_until(lambda: arrived(_look(server, path)), what)
+
+
+def _wait_for_end(server: Server) -> None:
+    """Wait until a server has migrated."""
+    server.wait_for_migration('completed')
+    server.wait_for('ACTIVE')
 
 
 def _is_forced(migration: dict) -> bool:

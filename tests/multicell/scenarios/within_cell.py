@@ -27,7 +27,7 @@ def live_migration(context: Context) -> None:
     """To the other host of the cell, without a boot."""
     server = context.resources.server('host1a')
     boot = server.ticks()[-1].boot
-    server.act('os-migrateLive', {'host': 'host1b', 'block_migration': 'auto'})
+    server.live_migrate(host='host1b', block_migration='auto')
     server.wait_for_migration('completed')
     server.wait_for('ACTIVE')
     expect(server.host, 'host1b', 'host')
