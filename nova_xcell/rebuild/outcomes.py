@@ -141,24 +141,39 @@ def after_event(status: str | None) -> Progress:
     return Progress.DONE
 
 
-def after_error(status: str | None, code: int | None) -> Progress:
+def after_error(
+    status: str | None,
+    code: int | None,
+    image_id: str | None,
+    wanted: str,
+    before: str | None,
+) -> Progress:
     """Tell what became of a request to reimage that ended with an error.
 
     :param status: of the volume after it; None if Cinder does not tell
     :param code: the HTTP status that Cinder has answered with; None if no
         answer came
+    :param image_id: the image that the volume was made from, as Cinder has it
+        after the request
+    :param wanted: the image that was to be written
+    :param before: the image that the volume had before the request
     """
-    if status == WRITING:
-        # It says so before it looks for the image, and forgets it if there is
-        # none. A bad request may be the repetition of one that was accepted,
-        # and other errors may come from what is in between.
-        refused = code is not None and code not in (400, 408) and code < 500
-        return Progress.REFUSED if refused else Progress.RUNNING
-    if status is not None or code is not None:
-        # Cinder writes to no volume that a server has connected, so that a
-        # request which is still on its way comes too late.
+    # A bad request may be the repetition of one that was accepted, and other
+    # errors may come from what is in between.
+    if code is not None and code not in (400, 408) and code < 500:
+        # Even if the volume says that it is written to: Cinder sets that
+        # before it looks for the image, and forgets it if there is none.
         return Progress.REFUSED
-    return Progress.UNKNOWN
+    if status == WRITING:
+        return Progress.RUNNING
+    if status is None or status.startswith('error'):
+        return Progress.UNKNOWN
+    if image_id == wanted:
+        # It took so long to tell that it is done, if it is.
+        return Progress.UNKNOWN if before == wanted else Progress.DONE
+    # Cinder writes to no volume that a server has connected, so that a
+    # request which is still on its way comes too late.
+    return Progress.REFUSED
 
 
 def interval(looks: int) -> float:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import typing as ty
 
 #: Statuses of the volumes of a server that can be rebuilt once more: what a
-#: failed rebuild leaves.
-LEFT = ('reserved', 'error')
+#: failed rebuild leaves, and what operators set who mend it.
+LEFT = ('reserved', 'error', 'available')
 #: The same of volumes that the rebuild does not write to: what is on one in
 #: error would be taken for good.
 KEPT = ('reserved',)

@@ -100,6 +100,7 @@ class Reimage:
         self._timeout = outcomes.timeout(
             CONF.reimage_timeout_per_gb, volume.get('size')
         )
+        self._image_before = refusals.image_of(volume)
         self._image_id = image_id
         self._virtapi = virtapi
         self._volume_api = volume_api
@@ -177,7 +178,7 @@ class Reimage:
                 reimage_reserved=True,
             )
         except Exception as exc:
-            became = outcomes.after_error(self._status(), _code(exc))
+            became = self._after(exc)
             LOG.info(
                 'Cinder was asked to reimage volume %s: %s; %s.',
                 self._volume_id,
@@ -189,6 +190,8 @@ class Reimage:
                 raise ReimageRefused(volume_id=self._volume_id, reason=exc)
             if became is outcomes.Progress.UNKNOWN:
                 raise ReimageFailed(volume_id=self._volume_id, reason=exc)
+            if became is outcomes.Progress.DONE:
+                return True
         self._record(
             _(
                 'Cinder writes image %(image)s to volume %(volume)s; it has '
@@ -201,6 +204,16 @@ class Reimage:
             }
         )
         return False
+
+    def _after(self, error: Exception) -> outcomes.Progress:
+        volume = self._volume() or {}
+        return outcomes.after_error(
+            volume.get('status'),
+            _code(error),
+            refusals.image_of(volume),
+            self._image_id,
+            self._image_before,
+        )
 
     def _is_stale_event(self) -> bool:
         """Tell whether an event came of which the volume knows nothing."""

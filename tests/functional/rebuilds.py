@@ -74,9 +74,9 @@ class Cinder(cloud.Cinder):
 
     def fake_attachment_create(self, context, volume_id, *args, **kwargs):
         status = self.status(volume_id)
-        if status == 'downloading':
-            # Strange, but so it is.
-            del self.statuses[volume_id]
+        if status in ('available', 'downloading'):
+            # The latter is strange, but so it is.
+            self.statuses.pop(volume_id, None)
         elif status not in ('available', 'in-use', 'reserved'):
             raise cinder_exception.BadRequest(400, 'it is %s' % status)
         if 'attachment create unheard' in self.broken:
@@ -137,17 +137,17 @@ class Cinder(cloud.Cinder):
         # As the real one.
         if len(self.volume_to_attachment[volume_id]) > 1:
             raise cinder_exception.ClientException(409, 'attachments')
-        if 'image gone' in self.broken:
-            self.statuses[volume_id] = 'downloading'
-            raise exception.ImageNotFound(image_id=image_id)
-        if 'reimage failed' in self.broken:
-            self.statuses[volume_id] = 'error'
-            self._send_event(volume_id, 'failed')
-            return
-        if 'reimage failed, no event' in self.broken:
-            self.statuses[volume_id] = 'error'
-            return
         self.statuses[volume_id] = 'downloading'
+        if 'image gone' in self.broken:
+            raise exception.ImageNotFound(image_id=image_id)
+        if self.broken & {'reimage failed', 'reimage failed, no event'}:
+            self.statuses[volume_id] = 'error'
+            if 'reimage failed' in self.broken:
+                self._send_event(volume_id, 'failed')
+            return
+        self._write(volume_id, image_id)
+
+    def _write(self, volume_id, image_id):
         if 'timeout' in self.broken:
             self.meanwhile()
             return
@@ -158,6 +158,8 @@ class Cinder(cloud.Cinder):
                 self._send_event(volume_id, 'completed')
             return
         self._finish(volume_id, image_id)
+        if 'answer late' in self.broken:
+            raise exception.CinderConnectionFailed(reason='broken')
         if 'event lost' not in self.broken:
             self._send_event(volume_id, 'completed')
 

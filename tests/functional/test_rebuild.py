@@ -187,6 +187,16 @@ class TestWaiting(rebuilds.RebuildTest):
         self.assertEqual('ERROR', server['status'])
         self.assertIn('status error', server['fault']['message'])
 
+    def test_no_answer_before_it_is_done(self):
+        """VR-07: the new image is there, and so is what the server has."""
+        with self.broken('answer late'):
+            server = self.rebuild()
+        self.assertEqual('ACTIVE', server['status'])
+        self.assertEqual(self.image, self.cinder.bootable[self.root])
+        metadata, spec, _ = self.stored()
+        self.assertEqual(self.image, metadata['image_base_image_ref'])
+        self.assertEqual(self.image, spec['id'])
+
     def test_event_of_an_earlier_reimage(self):
         """VR-07: the guest is not spawned before the image is there."""
         with self.broken('event of another'):
@@ -328,6 +338,14 @@ class TestRefusals(rebuilds.RebuildTest):
         server = self.rebuild(image=self.old_image)
         self.assertEqual('ACTIVE', server['status'])
         self.assertEqual(2, self.reimages())
+
+    def test_volume_that_was_mended(self):
+        """VR-05: an operator has set it to what others are set to."""
+        with self.broken('reimage failed'):
+            self.assertEqual('ERROR', self.rebuild()['status'])
+        self.cinder.statuses[self.root] = 'available'
+        self.assertEqual('ACTIVE', self.rebuild()['status'])
+        self.assertEqual(1, len(self.attachments(self.root)))
 
     def test_attachment_that_is_left(self):
         """VR-06: a failed rebuild of a plain host can be tried again."""

@@ -86,22 +86,35 @@ class TestProgress(unittest.TestCase):
                 )
 
     def test_of_a_request_with_an_error(self):
-        for status, code, expected in (
+        for status, code, image, before, expected in (
             # A gateway gave up, Cinder did not.
-            ('downloading', 504, Progress.RUNNING),
-            ('downloading', None, Progress.RUNNING),
+            ('downloading', 504, 'old', 'old', Progress.RUNNING),
+            ('downloading', None, 'old', 'old', Progress.RUNNING),
             # Accepted, and asked for once more.
-            ('downloading', 400, Progress.RUNNING),
+            ('downloading', 400, 'old', 'old', Progress.RUNNING),
             # Cinder does not find the image.
-            ('downloading', 404, Progress.REFUSED),
-            ('reserved', 500, Progress.REFUSED),
-            ('reserved', None, Progress.REFUSED),
-            ('error', 400, Progress.REFUSED),
-            (None, 500, Progress.REFUSED),
-            (None, None, Progress.UNKNOWN),
+            ('downloading', 404, 'old', 'old', Progress.REFUSED),
+            ('reserved', 500, 'old', 'old', Progress.REFUSED),
+            ('reserved', None, 'old', 'old', Progress.REFUSED),
+            ('reserved', 409, 'new', 'new', Progress.REFUSED),
+            # It was done before anybody gave up.
+            ('reserved', 504, 'new', 'old', Progress.DONE),
+            ('reserved', None, 'new', None, Progress.DONE),
+            # Once more the same image: it may be, or not.
+            ('reserved', None, 'new', 'new', Progress.UNKNOWN),
+            # It may have begun.
+            ('error', 400, 'old', 'old', Progress.UNKNOWN),
+            ('error', None, 'old', 'old', Progress.UNKNOWN),
+            ('error', 409, 'old', 'old', Progress.REFUSED),
+            (None, 409, None, 'old', Progress.REFUSED),
+            (None, 500, None, 'old', Progress.UNKNOWN),
+            (None, None, None, 'old', Progress.UNKNOWN),
         ):
-            with self.subTest(status=status, code=code):
-                self.assertIs(expected, outcomes.after_error(status, code))
+            with self.subTest(status=status, code=code, image=image):
+                self.assertIs(
+                    expected,
+                    outcomes.after_error(status, code, image, 'new', before),
+                )
 
     def test_of_an_event(self):
         for status, expected in (
