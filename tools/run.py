@@ -23,6 +23,16 @@ OLDEST = 31
 #: Nova's two concurrency modes, by what disables eventlet.
 THREADS = {'OS_NOVA_DISABLE_EVENTLET_PATCHING': 'true'}
 EVENTLET = {'OS_NOVA_DISABLE_EVENTLET_PATCHING': 'false'}
+#: Functional tests in which services wait for each other; they are run in both
+#: modes, and tox runs all of them in either.
+WAITING = (
+    r'test_(confirm|dest_hosts|fault_matrix\.TestNoFault|leftover_records|'
+    r'live_migration_api|mixed|port_bindings|'
+    r'rebuild\.Test(Deletion|Order|Waiting)|reconcile|'
+    r'reshape_live\.TestSplit|revert_data|source_host|waiting_move)'
+)
+#: The matrix of faults takes as long as all the rest; tox has it.
+MATRIX = r'test_fault_matrix\.TestFault'
 
 
 class Failed(Exception):
@@ -161,15 +171,8 @@ def tests(options: argparse.Namespace) -> int:
         results.stestr(newest, suite)
     for environment in (newest, oldest):
         results.stestr(environment, 'contract')
-    # The matrix of faults takes as long as all the rest; tox has it. Wishes,
-    # traits and flags of live migrations are run in one mode only.
-    for mode, left_out in (
-        (THREADS, 'test_fault_matrix.TestFault'),
-        (EVENTLET, 'test_fault_matrix.TestFault|test_migration_'),
-    ):
-        results.stestr(
-            newest, 'functional', '--exclude-regex', left_out, **mode
-        )
+    results.stestr(newest, 'functional', '--exclude-regex', MATRIX, **THREADS)
+    results.stestr(newest, 'functional', WAITING, **EVENTLET)
     results.stestr(
         newest,
         'host',
