@@ -22,6 +22,7 @@ from nova.virt import driver as virt_driver
 from nova_xcell.rebuild import before
 from nova_xcell.rebuild import current
 from nova_xcell.rebuild import devices
+from nova_xcell.rebuild import interrupted
 from nova_xcell.rebuild import outcomes
 from nova_xcell.rebuild import refusals
 from nova_xcell.rebuild import reimaging
@@ -33,6 +34,18 @@ LOG = logging.getLogger(__name__)
 
 class Rebuilds:
     """Goes before the host's ComputeManager."""
+
+    def _init_instance(self, context, instance):
+        """Look after a server of this host when nova-compute starts.
+
+        See the host's method.
+
+        :param context: auth context of the service
+        :param instance: the server
+        """
+        super()._init_instance(context, instance)
+        if instance.host == self.host:
+            interrupted.end(instance)
 
     def rebuild_instance(
         self,

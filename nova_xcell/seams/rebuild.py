@@ -124,6 +124,7 @@ _COMPUTE: tuple[Seam, ...] = (
             services=COMPUTE,
         )
         for method, signature in (
+            ('_init_instance', '(self, context, instance)'),
             (
                 'rebuild_instance',
                 '(self, context, instance, orig_image_ref, image_ref, '
