@@ -8,6 +8,7 @@ from nova_xcell.seams.seam import CALLED
 from nova_xcell.seams.seam import COMPUTE
 from nova_xcell.seams.seam import EXTENDED
 from nova_xcell.seams.seam import OVERRIDDEN
+from nova_xcell.seams.seam import REPLACED
 from nova_xcell.seams.seam import Seam
 
 _Seam = functools.partial(
@@ -63,46 +64,47 @@ _TRACKER: tuple[Seam, ...] = (
     ),
 )
 
+# Subclasses of the class exist before ours could take its place.
 _CLIENT: tuple[Seam, ...] = (
-    _Seam(
-        'nova.scheduler.client.report',
-        'SchedulerReportClient',
-        EXTENDED,
-        plugin=('nova_xcell.compute', 'report_client'),
+    *(
+        _Seam(
+            'nova.scheduler.client.report',
+            'SchedulerReportClient.%s' % name,
+            REPLACED,
+            signature,
+            plugin=('nova_xcell.compute', plugin),
+        )
+        for name, signature, plugin in (
+            (
+                'get_allocations_for_provider_tree',
+                '(self, context, nodename)',
+                'get_allocations_for_provider_tree',
+            ),
+            (
+                '_set_up_and_do_reshape',
+                '(self, context, old_tree, new_tree, allocations)',
+                'set_up_and_do_reshape',
+            ),
+            (
+                '_reshape',
+                '(self, context, inventories, allocations)',
+                'report_client_reshape',
+            ),
+        )
     ),
     *(
         _Seam(
             'nova.scheduler.client.report',
             'SchedulerReportClient.%s' % name,
-            kind,
+            CALLED,
             signature,
         )
-        for name, kind, signature in (
-            (
-                'get_allocations_for_provider_tree',
-                OVERRIDDEN,
-                '(self, context, nodename)',
-            ),
-            (
-                '_set_up_and_do_reshape',
-                OVERRIDDEN,
-                '(self, context, old_tree, new_tree, allocations)',
-            ),
-            (
-                '_reshape',
-                OVERRIDDEN,
-                '(self, context, inventories, allocations)',
-            ),
+        for name, signature in (
             (
                 'get_allocations_for_resource_provider',
-                CALLED,
                 '(self, context, rp_uuid)',
             ),
-            (
-                'get_allocs_for_consumer',
-                CALLED,
-                '(self, context, consumer)',
-            ),
+            ('get_allocs_for_consumer', '(self, context, consumer)'),
         )
     ),
 )

@@ -24,7 +24,7 @@ print(nova.virt.libvirt.LibvirtDriver.__module__)
 print([ours.__module__ for ours in api.API.__mro__[:-2]])
 print(policies.list_rules.__module__)
 print(resource_tracker.ResourceTracker.__module__)
-print(report.SchedulerReportClient.__module__)
+print(report.SchedulerReportClient._reshape.__module__)
 '''
 
 PLAIN = '''\

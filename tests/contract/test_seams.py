@@ -20,7 +20,6 @@ from nova.objects import image_meta as host_image_meta
 from nova.policies import servers as host_policies
 from nova.scheduler import manager as host_scheduler
 from nova.scheduler import request_filter as host_filter
-from nova.scheduler.client import report as host_report
 from nova.scheduler.weights import cross_cell as host_weigher
 from nova.virt.libvirt import driver as host_driver
 
@@ -29,7 +28,6 @@ from nova_xcell import releases
 from nova_xcell import seams
 from nova_xcell.api import compute_api
 from nova_xcell.api import migration_wishes
-from nova_xcell.compute import report_client
 from nova_xcell.live import compute_api as live_compute_api
 from nova_xcell.live import task_manager as live_task_manager
 from nova_xcell.policies import cross_cell as policies
@@ -95,7 +93,6 @@ class TestTable(unittest.TestCase):
             host_scheduler.SchedulerManager,
             host_conductor.ComputeTaskManager,
             host_tracker.ResourceTracker,
-            host_report.SchedulerReportClient,
         ):
             self.assertNotIn(
                 'super(%s,' % owner.__name__, inspect.getsource(owner)
@@ -145,10 +142,6 @@ class TestOverrides(unittest.TestCase):
             (live_driver.LiveMigrations, host_driver.LibvirtDriver),
             (reshaping_driver.Reshapes, host_driver.LibvirtDriver),
             (reshapes.Reshapes, host_tracker.ResourceTracker),
-            (
-                report_client.Reshapes,
-                host_report.SchedulerReportClient,
-            ),
             (live_compute_api.LiveMigrations, host_api.API),
             (
                 live_task_manager.LiveMigrations,
