@@ -3,10 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-import contextlib
-
-from tests.multicell.kit import resources
 from tests.multicell.kit.servers import Server
 from tests.multicell.scenarios.registry import Context
 from tests.multicell.scenarios.registry import expect
@@ -26,11 +22,11 @@ def rebuild_volume(context: Context) -> None:
     """The root volume gets the new image; the data volume stays."""
     server, root = _server(context)
     data, identity = server.sums()['vdb'], server.identity
-    with _new_image(context) as image:
-        _rebuild(server, image)
-        server.wait_for('ACTIVE')
-        _expect_new(context, server, root, image, data)
-        expect(server.identity, identity, 'identity')
+    image = _new_image(context)
+    _rebuild(server, image)
+    server.wait_for('ACTIVE')
+    _expect_new(context, server, root, image, data)
+    expect(server.identity, identity, 'identity')
 
 
 @scenario(needs_plugins=True)
@@ -39,23 +35,23 @@ def rebuild_refused_by_cinder(context: Context) -> None:
     server, root = _server(context)
     sums, identity = server.sums(), server.identity
     allocations = _allocations(context, server)
-    with _new_image(context) as image:
-        with context.faults.held_at('nova-compute-host1a', ASK) as point:
-            _rebuild(server, image)
-            point.wait()
-            context.clients.sdk.image.delete_image(image)
-            point.release()
-            server.wait_for('ACTIVE')
+    image = _new_image(context)
+    with context.faults.held_at('nova-compute-host1a', ASK) as point:
+        _rebuild(server, image)
+        point.wait()
+        context.clients.sdk.image.delete_image(image)
+        point.release()
+        server.wait_for('ACTIVE')
     expect(server.sums(), sums, 'data')
     expect(server.identity, identity, 'identity')
     expect(_allocations(context, server), allocations, 'allocations')
     expect(_status(context, root), 'in-use', 'root volume')
     expect(bool(server.failures()), True, 'a reason')
     server.settle()
-    with _new_image(context) as image:
-        _rebuild(server, image)
-        server.wait_for('ACTIVE')
-        _expect_new(context, server, root, image, sums['vdb'])
+    image = _new_image(context)
+    _rebuild(server, image)
+    server.wait_for('ACTIVE')
+    _expect_new(context, server, root, image, sums['vdb'])
 
 
 @scenario(needs_plugins=True)
@@ -64,20 +60,20 @@ def rebuild_fails_in_cinder(context: Context) -> None:
     server, root = _server(context)
     data = server.sums()['vdb']
     allocations = _allocations(context, server)
-    with _new_image(context) as image:
-        with context.faults.killed_at('cinder-volume', WRITE) as point:
-            _rebuild(server, image)
-            point.wait()
-        # Cinder finds out when it starts again, or the time is up.
-        server.wait_for('ERROR')
-        expect(_allocations(context, server), allocations, 'allocations')
-        context.clients.sdk.block_storage.post(
-            f'/volumes/{root}/action',
-            json={'os-reset_status': {'status': 'reserved'}},
-        )
+    image = _new_image(context)
+    with context.faults.killed_at('cinder-volume', WRITE) as point:
         _rebuild(server, image)
-        server.wait_for('ACTIVE')
-        _expect_new(context, server, root, image, data)
+        point.wait()
+    # Cinder finds out when it starts again, or the time is up.
+    server.wait_for('ERROR')
+    expect(_allocations(context, server), allocations, 'allocations')
+    context.clients.sdk.block_storage.post(
+        f'/volumes/{root}/action',
+        json={'os-reset_status': {'status': 'reserved'}},
+    )
+    _rebuild(server, image)
+    server.wait_for('ACTIVE')
+    _expect_new(context, server, root, image, data)
 
 
 @scenario(needs_plugins=True)
@@ -85,12 +81,12 @@ def rebuild_without_event(context: Context) -> None:
     """Cinder dies before it tells that the image is there."""
     server, root = _server(context)
     data = server.sums()['vdb']
-    with _new_image(context) as image:
-        with context.faults.killed_at('cinder-volume', TELL) as point:
-            _rebuild(server, image)
-            point.wait()
-        server.wait_for('ACTIVE')
-        _expect_new(context, server, root, image, data)
+    image = _new_image(context)
+    with context.faults.killed_at('cinder-volume', TELL) as point:
+        _rebuild(server, image)
+        point.wait()
+    server.wait_for('ACTIVE')
+    _expect_new(context, server, root, image, data)
 
 
 def _server(context: Context) -> tuple[Server, str]:
@@ -102,27 +98,10 @@ def _server(context: Context) -> tuple[Server, str]:
     return server, root
 
 
-@contextlib.contextmanager
-def _new_image(context: Context) -> Iterator[str]:
-    """Have one more image like that of all servers."""
-    images = context.clients.sdk.image
-    like = images.find_image(resources.IMAGE)
-    made = images.create_image(
-        name='guest-again',
-        filename=str(context.clients.layout.images / 'root.qcow2'),
-        disk_format='qcow2',
-        container_format='bare',
-        validate_checksum=False,
-        **{
-            name: like.properties[name]
-            for name in ('kernel_id', 'ramdisk_id', 'os_command_line')
-            if name in like.properties
-        },
-    )
-    try:
-        yield made.id
-    finally:
-        images.delete_image(made.id, ignore_missing=True)
+def _new_image(context: Context) -> str:
+    """Make one more image like that of all servers."""
+    name = context.resources.image({})
+    return context.clients.sdk.image.find_image(name).id
 
 
 def _rebuild(server: Server, image: str) -> None:
