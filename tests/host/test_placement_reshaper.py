@@ -24,6 +24,8 @@ class TestReshaper(unittest.TestCase):
 
     def setUp(self):
         super().setUp()
+        # Placement's fixture of policies parses the one that Nova has.
+        self.addCleanup(cfg.CONF.reset)
         if not os.environ.get(switch.PLAIN):
             conf = cfg.ConfigOpts()
             conf([], project='placement', default_config_files=[])
