@@ -9,7 +9,7 @@ import typing as ty
 
 from cliff import lister
 
-#: Exit code of an audit that has found something.
+#: Exit code of a command that changes nothing and has found something to do.
 FOUND = 2
 
 

@@ -7,13 +7,10 @@ import argparse
 import typing as ty
 
 from cliff import command
-from oslo_utils import timeutils
 
 from nova_xcell import exception
 from nova_xcell.cmd import progress
-
-#: Exit code of a dry run that has found something to do.
-FOUND = 2
+from nova_xcell.cmd import reshaping
 
 
 class UnknownHost(exception.XcellError):
@@ -82,21 +79,13 @@ class MigrateComputeInventory(command.Command):
             'nodes if none is named',
         )
         nodes = parser.add_mutually_exclusive_group()
-        nodes.add_argument(
-            '--node',
-            action='append',
-            default=[],
-            metavar='NAME',
-            help='name or UUID of a compute node; may be repeated',
-        )
+        reshaping.add_node(nodes)
         nodes.add_argument(
             '--host',
             metavar='NAME',
             help='all nodes of a compute host, as the databases of Nova say',
         )
-        nodes.add_argument(
-            '--all', action='store_true', help='all nodes the rules are for'
-        )
+        reshaping.add_all(nodes)
         parser.add_argument(
             '--dry-run',
             action='store_true',
@@ -139,7 +128,7 @@ class MigrateComputeInventory(command.Command):
                 code = 1
                 told = ['%s: %s' % (name, exception.one_line(exc))]
             else:
-                code = _code(code, plan, parsed_args.dry_run)
+                code = reshaping.worst(code, plan, parsed_args.dry_run)
                 told = list(_told(plan, parsed_args.dry_run))
             bar.step()
             bar.clear()
@@ -173,18 +162,14 @@ _Tasks = list[tuple[str, ty.Callable[[], ty.Any]]]
 def _doing(placement, parsed_args, wanted: list[str] | None) -> _Tasks:
     from nova_xcell.reshaper import client
     from nova_xcell.reshaper import placement as placement_module
-    from nova_xcell.reshaper import rules as rules_module
-    from nova_xcell.reshaper import undo_file
+    from nova_xcell.reshaper import rules_file
 
-    with open(parsed_args.rules, 'rb') as opened:
-        rules = rules_module.parse(opened.read(), parsed_args.rules)
-    kept = undo_file.UndoFile(
-        parsed_args.undo_file
-        or 'reshape-undo-%s.json'
-        % timeutils.utcnow().strftime('%Y%m%dT%H%M%SZ')
-    )
+    rules = rules_file.read(parsed_args.rules)
+    kept = reshaping.undo_file_at(parsed_args.undo_file)
     reshaper = client.Client(placement)
-    nodes = placement_module.nodes(placement, wanted or [])
+    nodes = reshaping.wanted(
+        placement_module.nodes(placement, wanted or []), rules
+    )
     return [
         (
             name,
@@ -195,7 +180,6 @@ def _doing(placement, parsed_args, wanted: list[str] | None) -> _Tasks:
             ),
         )
         for key, name in sorted(nodes.items(), key=lambda item: item[1])
-        if any(rule.is_for(name, key) for rule in rules)
     ]
 
 
@@ -218,12 +202,6 @@ def _undoing(placement, parsed_args, wanted: list[str] | None) -> _Tasks:
         or record['node'] in wanted
         or record['root'] in wanted
     ]
-
-
-def _code(code: int, plan, dry_run: bool) -> int:
-    if plan.problems or code == 1:
-        return 1
-    return FOUND if dry_run and not plan.is_empty else code
 
 
 def _told(plan, dry_run: bool) -> ty.Iterator[str]:

@@ -6,12 +6,9 @@ from __future__ import annotations
 import typing as ty
 
 from cliff import lister
-from oslo_utils import timeutils
 
 from nova_xcell import exception
-
-#: Exit code of a plan that has found something to do.
-FOUND = 2
+from nova_xcell.cmd import reshaping
 
 _COLUMNS = ('Node', 'What', 'Provider or consumer', 'Before', 'After')
 
@@ -109,33 +106,19 @@ class _OfRules(_Reshape):
             '--rules', required=True, metavar='FILE', help='rules, in YAML'
         )
         nodes = parser.add_mutually_exclusive_group(required=True)
-        nodes.add_argument(
-            '--node',
-            action='append',
-            default=[],
-            metavar='NAME',
-            help='name or UUID of a compute node; may be repeated',
-        )
-        nodes.add_argument(
-            '--all', action='store_true', help='all nodes the rules are for'
-        )
+        reshaping.add_node(nodes)
+        reshaping.add_all(nodes)
         return parser
 
     def _read(self, parsed_args):
         """Return Placement, the rules, and nodes by UUID."""
         from nova_xcell.reshaper import placement as placement_module
-        from nova_xcell.reshaper import rules as rules_module
+        from nova_xcell.reshaper import rules_file
 
-        with open(parsed_args.rules, 'rb') as opened:
-            rules = rules_module.parse(opened.read(), parsed_args.rules)
+        rules = rules_file.read(parsed_args.rules)
         placement = _placement()
         nodes = placement_module.nodes(placement, parsed_args.node)
-        wanted = {
-            key: name
-            for key, name in nodes.items()
-            if any(rule.is_for(name, key) for rule in rules)
-        }
-        return placement, rules, wanted
+        return placement, rules, reshaping.wanted(nodes, rules)
 
 
 class Plan(_OfRules):
@@ -159,14 +142,8 @@ class Plan(_OfRules):
         for key in nodes:
             plan = client.Client(placement).plan(key, rules)
             rows += _rows(plan)
-            self.code = _worst(self.code, plan)
+            self.code = reshaping.worst(self.code, plan)
         return _COLUMNS, rows
-
-
-def _worst(code: int, plan) -> int:
-    if plan.problems or code == 1:
-        return 1
-    return code if plan.is_empty else FOUND
 
 
 class Apply(_OfRules):
@@ -205,14 +182,9 @@ class Apply(_OfRules):
         :returns: columns and rows
         """
         from nova_xcell.reshaper import client
-        from nova_xcell.reshaper import undo_file
 
         placement, rules, nodes = self._read(parsed_args)
-        kept = undo_file.UndoFile(
-            parsed_args.undo_file
-            or 'reshape-undo-%s.json'
-            % timeutils.utcnow().strftime('%Y%m%dT%H%M%SZ')
-        )
+        kept = reshaping.undo_file_at(parsed_args.undo_file)
         reshaper = client.Client(placement)
         return _each(
             self,

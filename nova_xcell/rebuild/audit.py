@@ -20,6 +20,7 @@ from nova.scheduler.client import report
 from nova.volume import cinder
 
 from nova_xcell.rebuild import allocating
+from nova_xcell.rebuild import before
 from nova_xcell.rebuild import leftovers
 from nova_xcell.rebuild import refusals
 from nova_xcell.tasks import cells
@@ -214,17 +215,9 @@ class Auditor:
         image = block_device.get_image_metadata_from_volume(volume)
         image_id = refusals.image_of(volume)
         properties = image['properties']
-        prefix = utils.SM_IMAGE_PROP_PREFIX
-        metadata = {
-            key: value
-            for key, value in instance.system_metadata.items()
-            if not key.startswith(prefix)
-        }
-        metadata.update(
-            utils.get_system_metadata_from_image(image, instance.flavor)
-        )
-        metadata[prefix + 'base_image_ref'] = image_id or ''
-        instance.system_metadata = metadata
+        stored = utils.get_system_metadata_from_image(image, instance.flavor)
+        stored[utils.SM_IMAGE_PROP_PREFIX + 'base_image_ref'] = image_id or ''
+        before.exchange_image(instance, stored)
         instance.image_ref = ''
         for name in ('architecture', 'os_type', 'vm_mode'):
             setattr(instance, name, properties.get(name))

@@ -123,15 +123,19 @@ def put_back(
             setattr(instance, name, value)
     for name, primitive in noted.get('objects', {}).items():
         setattr(instance, name, _object(primitive))
-    _put_image_back(instance, orig_sys_metadata)
+    exchange_image(instance, orig_sys_metadata)
     instance.save()
     _put_request_spec_back(context, instance, noted, orig_sys_metadata)
 
 
-def _put_image_back(
-    instance: objects.Instance, orig_sys_metadata: Mapping[str, str]
+def exchange_image(
+    instance: objects.Instance, stored: Mapping[str, str]
 ) -> None:
-    """Exchange what is stored of the image; the rest may have changed."""
+    """Exchange what is stored of the image; the rest may have changed.
+
+    :param instance: the server; it is not saved
+    :param stored: system metadata; what is not of the image is passed over
+    """
     prefix = utils.SM_IMAGE_PROP_PREFIX
     metadata = {
         key: value
@@ -139,9 +143,7 @@ def _put_image_back(
         if not key.startswith(prefix)
     }
     metadata.update(
-        (key, value)
-        for key, value in orig_sys_metadata.items()
-        if key.startswith(prefix)
+        (key, value) for key, value in stored.items() if key.startswith(prefix)
     )
     instance.system_metadata = metadata
 

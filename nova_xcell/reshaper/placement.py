@@ -229,6 +229,14 @@ def _providers(placement, found) -> dict[str, tree_module.Provider]:
     }
 
 
+def _of_each(
+    placement: Placement, url: str, keys: list[str]
+) -> ty.Iterator[tuple[str, dict]]:
+    """Return keys with the answers to one request for each."""
+    answers = placement.get_all(url % key for key in keys)
+    return zip(keys, answers, strict=True)
+
+
 def read_allocations(
     placement: Placement, tree: tree_module.Tree, keys: ty.Iterable[str]
 ) -> None:
@@ -239,11 +247,9 @@ def read_allocations(
     :param keys: UUIDs of the providers
     :raises: :class:`PlacementError`
     """
-    keys = sorted(keys)
-    answers = placement.get_all(
-        '/resource_providers/%s/allocations' % key for key in keys
-    )
-    for key, answer in zip(keys, answers, strict=True):
+    for key, answer in _of_each(
+        placement, '/resource_providers/%s/allocations', sorted(keys)
+    ):
         provider = tree.providers[key]
         provider.allocations = {
             consumer: each['resources']
@@ -264,11 +270,9 @@ def read_traits(
     :param keys: UUIDs of the providers
     :raises: :class:`PlacementError`
     """
-    keys = sorted(keys)
-    answers = placement.get_all(
-        '/resource_providers/%s/traits' % key for key in keys
-    )
-    for key, answer in zip(keys, answers, strict=True):
+    for key, answer in _of_each(
+        placement, '/resource_providers/%s/traits', sorted(keys)
+    ):
         tree.providers[key].traits = frozenset(answer['traits'])
 
 
@@ -282,9 +286,7 @@ def read_consumers(
     :param keys: UUIDs of the consumers
     :raises: :class:`PlacementError`
     """
-    keys = list(keys)
-    answers = placement.get_all('/allocations/%s' % key for key in keys)
-    for key, answer in zip(keys, answers, strict=True):
+    for key, answer in _of_each(placement, '/allocations/%s', list(keys)):
         if answer['allocations']:
             tree.consumers[key] = tree_module.Consumer(
                 key,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read the file of rules that a configuration names: no host imports."""
+"""Read a file of rules: no host imports."""
 
 from __future__ import annotations
 
@@ -13,8 +13,19 @@ class RulesNotRead(exception.XcellError):
     msg_fmt = 'the rules of [xcell] reshape_rules cannot be read: %(reason)s'
 
 
-def load(path: str | None) -> tuple[rules_module.Rule, ...]:
+def read(path: str) -> tuple[rules_module.Rule, ...]:
     """Return the rules of a file.
+
+    :param path: of the file
+    :raises: :class:`~nova_xcell.reshaper.rules.BadRules` with the line and
+        the reason, or OSError
+    """
+    with open(path, 'rb') as opened:
+        return rules_module.parse(opened.read(), path)
+
+
+def load(path: str | None) -> tuple[rules_module.Rule, ...]:
+    """Return the rules of the file that a configuration names.
 
     :param path: of the file; no rules if there is none
     :raises: :class:`~nova_xcell.reshaper.rules.BadRules` with the line and
@@ -23,8 +34,6 @@ def load(path: str | None) -> tuple[rules_module.Rule, ...]:
     if not path:
         return ()
     try:
-        with open(path, 'rb') as opened:
-            text = opened.read()
+        return read(path)
     except OSError as exc:
         raise RulesNotRead(reason=exc)
-    return rules_module.parse(text, path)

@@ -1,37 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """``nova-xcell-manage cross-cell`` on a move whose conductor died (XC-27)."""
 
-import contextlib
-import io
 import json
 
-import fixtures
-
-from nova_xcell.cmd import manage
 from nova_xcell.tasks import lease
 from tests.embedded import healing
 from tests.embedded import injection
 from tests.embedded import observe
 from tests.embedded import steps
+from tests.functional import commands
 from tests.functional import faulty_move
 
 
 class TestManage(faulty_move.FaultyMove):
     def setUp(self):
         super().setUp()
-        # The configuration of this process is that of the cloud.
-        self.useFixture(
-            fixtures.MockPatchObject(
-                manage.Manage, 'initialize_app', lambda *args: None
-            )
-        )
+        self.useFixture(commands.of_this_process())
 
     def run_command(self, *words):
         """Return the exit code and what was printed."""
-        output = io.StringIO()
-        with contextlib.redirect_stdout(output):
-            code = manage.main(['cross-cell', *words, '-f', 'json'])
-        return code, json.loads(output.getvalue())
+        code, output = commands.run('cross-cell', *words, '-f', 'json')
+        return code, json.loads(output)
 
     def leave_a_move(self):
         """Let the conductor die when the guest is in the other cell."""

@@ -1,34 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """``nova-xcell-manage rebuild`` on what plain hosts leave (VR-06, VR-09)."""
 
-import contextlib
-import io
 import json
-
-import fixtures
 
 from nova import objects
 
-from nova_xcell.cmd import manage
+from tests.functional import commands
 from tests.functional import rebuilds
 
 
 class TestAudit(rebuilds.RebuildTest):
     def setUp(self):
         super().setUp()
-        # The configuration of this process is that of the cloud.
-        self.useFixture(
-            fixtures.MockPatchObject(
-                manage.Manage, 'initialize_app', lambda *args: None
-            )
-        )
+        self.useFixture(commands.of_this_process())
 
     def run_command(self, *words):
         """Return the exit code and what was printed."""
-        output = io.StringIO()
-        with contextlib.redirect_stdout(output):
-            code = manage.main(['rebuild', *words, '-f', 'json'])
-        return code, json.loads(output.getvalue())
+        code, output = commands.run('rebuild', *words, '-f', 'json')
+        return code, json.loads(output)
 
     def break_server(self):
         """Leave what a plain host leaves of a reimage that has failed.

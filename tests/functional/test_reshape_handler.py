@@ -49,19 +49,29 @@ class TestSQLite(MadeUp, reshape_handlers.Both):
     pass
 
 
-class TestMariaDB(MadeUp, reshape_handlers.Both):
+class OnServer(MadeUp):
+    """On a server that is started for the test, if it is installed.
+
+    :cvar server: the module that knows how
+    """
+
     worlds = WORLDS // 6
+    server = None
 
     @classmethod
     def make_databases(cls):
-        missing = mariadb.why_not()
+        missing = cls.server.why_not()
         if missing:
             raise unittest.SkipTest(missing)
-        socket = cls.enterClassContext(mariadb.server())
+        place = cls.enterClassContext(cls.server.server())
         return tuple(
-            placement_api.Database(mariadb.url(socket, name))
+            placement_api.Database(cls.server.url(place, name))
             for name in ('host', 'ours')
         )
+
+
+class TestMariaDB(OnServer, reshape_handlers.Both):
+    server = mariadb
 
     def test_gaps_are_not_locked(self):
         """RP-10: other hosts write while a reshape is in progress."""
@@ -97,19 +107,8 @@ class TestMariaDB(MadeUp, reshape_handlers.Both):
         return levels[0]
 
 
-class TestPostgreSQL(MadeUp, reshape_handlers.Both):
-    worlds = WORLDS // 6
-
-    @classmethod
-    def make_databases(cls):
-        missing = postgresql.why_not()
-        if missing:
-            raise unittest.SkipTest(missing)
-        folder = cls.enterClassContext(postgresql.server())
-        return tuple(
-            placement_api.Database(postgresql.url(folder, name))
-            for name in ('host', 'ours')
-        )
+class TestPostgreSQL(OnServer, reshape_handlers.Both):
+    server = postgresql
 
 
 class TestStoredOnFailure(reshape_handlers.Both):

@@ -1,28 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """``nova-xcell-manage reshape`` (RP-06, RP-09)."""
 
-import contextlib
-import io
 import json
 import os
 
 import fixtures
 from oslo_utils.fixture import uuidsentinel as uuids
 
-from nova_xcell.cmd import manage
+from nova_xcell.cmd import findings
 from nova_xcell.cmd import reshape
+from tests.functional import commands
 from tests.functional import test_reshape
 
 
 class TestManage(test_reshape.ReshapeTest):
     def setUp(self):
         super().setUp()
-        # The configuration of this process is that of the cloud.
-        self.useFixture(
-            fixtures.MockPatchObject(
-                manage.Manage, 'initialize_app', lambda *args: None
-            )
-        )
+        self.useFixture(commands.of_this_process())
         self.useFixture(
             fixtures.MockPatchObject(
                 reshape, '_placement', lambda: self.placement
@@ -36,10 +30,8 @@ class TestManage(test_reshape.ReshapeTest):
 
     def run_command(self, *words):
         """Return the exit code and what was printed."""
-        output = io.StringIO()
-        with contextlib.redirect_stdout(output):
-            code = manage.main(['reshape', *words, '-f', 'json'])
-        return code, json.loads(output.getvalue() or 'null')
+        code, output = commands.run('reshape', *words, '-f', 'json')
+        return code, json.loads(output or 'null')
 
     def of_rules(self, word, *words):
         return self.run_command(word, '--rules', self.rules_file, *words)
@@ -47,7 +39,7 @@ class TestManage(test_reshape.ReshapeTest):
     def test_plan_apply_undo(self):
         before = self.state()
         code, rows = self.of_rules('plan', '--node', 'node')
-        self.assertEqual(reshape.FOUND, code)
+        self.assertEqual(findings.FOUND, code)
         (busy,) = (
             row for row in rows if row['Provider or consumer'] == uuids.busy
         )

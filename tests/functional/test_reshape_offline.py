@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """``placement migrate_compute_inventory`` (RP-07, RP-09, RP-12)."""
 
-import contextlib
 import io
 import os
 import types
@@ -10,11 +9,12 @@ from unittest import mock
 import fixtures
 from oslo_utils.fixture import uuidsentinel as uuids
 
-from nova_xcell.cmd import manage
+from nova_xcell.cmd import findings
 from nova_xcell.cmd import placement as command
 from nova_xcell.cmd import progress
 from nova_xcell.reshaper import direct
 from nova_xcell.reshaper import placement
+from tests.functional import commands
 from tests.functional import test_reshape
 
 
@@ -27,11 +27,7 @@ class OfflineBase(test_reshape.ReshapeTest):
 
     def setUp(self):
         super().setUp()
-        self.useFixture(
-            fixtures.MockPatchObject(
-                manage.Manage, 'initialize_app', lambda *args: None
-            )
-        )
+        self.useFixture(commands.of_this_process())
         # The database is that of the fixture.
         self.direct = direct.connect(self.placement_config)
         self.useFixture(
@@ -49,12 +45,7 @@ class OfflineBase(test_reshape.ReshapeTest):
 
     def run_command(self, *words):
         """Return the exit code and what was printed."""
-        output = io.StringIO()
-        with contextlib.redirect_stdout(output):
-            code = manage.main(
-                ['placement', 'migrate_compute_inventory', *words]
-            )
-        return code, output.getvalue()
+        return commands.run('placement', 'migrate_compute_inventory', *words)
 
     def of_rules(self, *words):
         return self.run_command(
@@ -70,7 +61,7 @@ class TestOffline(OfflineBase):
         """A readable diff; a node that needs nothing is a no-op."""
         before = self.both()
         code, text = self.of_rules('--node', 'node', '--dry-run')
-        self.assertEqual(command.FOUND, code)
+        self.assertEqual(findings.FOUND, code)
         for line in (
             '  -   CUSTOM_GPU 4',
             '  -     2 for %s' % uuids.busy,
@@ -97,7 +88,7 @@ class TestOffline(OfflineBase):
         self.assertEqual(after, self.both())
 
         code, text = self.run_command('--undo', self.undo_file, '--dry-run')
-        self.assertEqual(command.FOUND, code)
+        self.assertEqual(findings.FOUND, code)
         self.assertEqual(after, self.both())
         code, text = self.run_command(
             '--undo', self.undo_file, '--node', 'other'
