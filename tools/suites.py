@@ -30,8 +30,8 @@ TEST = re.compile(r'\{\d+\} (\S+) .*\.\.\. (\w+)')
 SCENARIO = re.compile(r'([\w-]+) +(ok|FAILED) ')
 SCENARIOS = re.compile(r'(\d+) passed, (\d+) failed$')
 #: What services of the host log past the fixtures that catch it, when their
-#: process ends.
-NOISE = re.compile(r'\d{4}-\d\d-\d\d [\d:.]+ \d+ INFO ')
+#: process ends, and what their fixtures print.
+NOISE = re.compile(r'\d{4}-\d\d-\d\d [\d:.]+ \d+ INFO |The thread pool ')
 
 
 class Output:

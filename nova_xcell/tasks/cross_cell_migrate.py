@@ -225,11 +225,18 @@ class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
     ):
         """Finish the move; the server has all of its history then (XC-17).
 
+        The host stores the flavor of the request spec when its task has ended.
+        By then the user has seen the server and may have reverted it, which
+        has stored the old flavor; the new one would stay for good.
+
         :param target_cell_migration: nova.objects.Migration of the target
             cell
         :param target_cell_mapping: nova.objects.CellMapping of that cell
         :param snapshot_id: image that the server is spawned from, or None
         """
+        self.request_spec.save()
+        # So that there is nothing left to store.
+        self.request_spec.obj_reset_changes(recursive=True)
         super()._finish_resize_at_dest(
             target_cell_migration, target_cell_mapping, snapshot_id
         )

@@ -12,6 +12,7 @@ import oslo_messaging as messaging
 from nova import exception as nova_exception
 from nova import objects
 from nova.i18n import _
+from nova.virt import hardware
 
 from nova_xcell import exception
 from nova_xcell.compute import work
@@ -291,6 +292,8 @@ class Move:
     def renew_spec(self, instance: objects.Instance) -> None:
         """Give the request spec the flavor that the server has.
 
+        And what follows from it, as the host's API does at a revert.
+
         :param instance: the server's record at home
         """
         spec = objects.RequestSpec.get_by_instance_uuid(
@@ -298,6 +301,9 @@ class Move:
         )
         if spec.flavor.flavorid != instance.flavor.flavorid:
             spec.flavor = instance.flavor
+            spec.numa_topology = hardware.numa_get_constraints(
+                instance.flavor, instance.image_meta
+            )
             spec.save()
 
     def refresh(self) -> None:

@@ -44,6 +44,8 @@ class WayOn:
         no record that is visible.
         """
         source, target = self.move.source, self.move.target
+        # A user who sees the server may revert it, which stores the old one.
+        self.move.renew_spec(target.instance)
         if target.instance.hidden:
             target.instance.hidden = False
             target.instance.save()
@@ -51,7 +53,6 @@ class WayOn:
         if source.instance is not None and not source.instance.hidden:
             source.instance.hidden = True
             source.instance.save()
-        self.move.renew_spec(target.instance)
         LOG.info(
             'The move to host %s is finished.',
             target.instance.host,

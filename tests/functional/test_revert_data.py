@@ -3,12 +3,14 @@
 XC-20, XC-28, XC-30).
 """
 
+import fixtures
 from oslo_utils import uuidutils
 
 from nova import context as nova_context
 from nova import objects
 from nova.conductor import manager as conductor_manager
 
+from nova_xcell.tasks import history
 from tests.embedded import cloud
 from tests.embedded import rows
 
@@ -120,6 +122,43 @@ class TestFields(RevertTest):
         self.assertFalse(after['locked'])
         self.assertIsNone(after['locked_reason'])
         self.assertEqual({}, after['metadata'])
+
+
+class TestRequestSpec(RevertTest):
+    def stored_flavor(self):
+        """Return which of the flavors the request spec has."""
+        spec = objects.RequestSpec.get_by_instance_uuid(
+            nova_context.get_admin_context(), self.server['id']
+        )
+        return [flavor['id'] for flavor in self.api.get_flavors()].index(
+            spec.flavor.flavorid
+        )
+
+    def test_reverted_as_soon_as_it_is_shown(self):
+        """Plain Nova stores the new flavor after that, for good."""
+        self.server = self.create_server()
+        complete = history.complete
+
+        def revert_first(*args):
+            self.assertEqual('VERIFY_RESIZE', self.shown()['status'])
+            self.assertEqual(1, self.stored_flavor())
+            self.api.post_server_action(
+                self.server['id'], {'revertResize': None}
+            )
+            return complete(*args)
+
+        self.useFixture(
+            fixtures.MockPatchObject(history, 'complete', revert_first)
+        )
+        self.api.post_server_action(
+            self.server['id'],
+            {'resize': {'flavorRef': self.api.get_flavors()[1]['id']}},
+        )
+        self.notifier.wait_for_versioned_notifications(
+            'instance.resize_revert.end'
+        )
+        self.assertEqual([], self.wait_for_no_leak(self.server))
+        self.assertEqual(0, self.stored_flavor())
 
 
 class TestVolumes(RevertTest):

@@ -9,6 +9,7 @@ import importlib
 import sys
 
 from gunicorn.app.base import BaseApplication
+from sqlalchemy import orm
 
 THREADS = 8
 
@@ -39,7 +40,11 @@ class Application(BaseApplication):
             self.cfg.set(option, value)
 
     def load(self):
-        return importlib.import_module(self.module).application
+        application = importlib.import_module(self.module).application
+        # Otherwise the first requests do it, and one that runs beside it can
+        # find a model of Neutron half made; then it answers 500 for good.
+        orm.configure_mappers()
+        return application
 
 
 if __name__ == '__main__':
