@@ -73,7 +73,7 @@ class Cloud:
         environment.ensure(self.layout, neutron)
         self._neutron_file.write_text(neutron)
         self._say('packages and environment')
-        self._choose_plugins(plain)
+        self.choose_plugins(plain)
         guest_image.ensure(self.layout)
         self._say('plain host' if plain else 'nova-xcell installed')
         netns.create(self.layout)
@@ -117,18 +117,32 @@ class Cloud:
         ):  # fmt: skip
             folder.mkdir(parents=True, exist_ok=True)
 
-    def _choose_plugins(self, plain: bool) -> None:
+    def choose_plugins(self, plain: bool) -> None:
+        """Install and enable the plug-ins, or uninstall them.
+
+        If they were in the other state, or are another build, the services
+        that can carry them are stopped.
+
+        :param plain: without the plug-ins
+        """
         if plain:
             changed = environment.remove_plugin(self.layout)
         else:
             changed = environment.install_plugin(self.layout)
-        switch = {} if plain else nova_config.SWITCH
-        config.write(self.layout, switch)
-        nova_config.write(self.layout, switch)
+        self.switch_plugins(not plain)
         if changed:
             for service in self.services.values():
                 if service.carries_plugins:
                     self.processes.stop(service.name)
+
+    def switch_plugins(self, on: bool) -> None:
+        """Write the configuration; it counts for services started after that.
+
+        :param on: whether it has the two lines that enable the plug-ins
+        """
+        switch = nova_config.SWITCH if on else {}
+        config.write(self.layout, switch)
+        nova_config.write(self.layout, switch)
 
     def _databases(self, neutron: str) -> None:
         layout = self.layout

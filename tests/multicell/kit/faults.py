@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Mapping
 import contextlib
 import signal
 
@@ -174,10 +175,14 @@ class Faults:
             yield
 
     @contextlib.contextmanager
-    def only_database(self) -> Iterator[None]:
+    def only_database(
+        self, extra: Mapping[str, Mapping[str, str]] | None = None
+    ) -> Iterator[None]:
         """Stop all services but the database; they run again at the end.
 
         Guests and what runs on the hosts besides services of OpenStack go on.
+
+        :param extra: by name of a service, more for its environment then
         """
         layout, processes = self.cloud.layout, self.cloud.processes
         for name in (*reversed(self.cloud.services), broker.NAME, 'memcached'):
@@ -188,10 +193,53 @@ class Faults:
             since = readiness.now(layout)
             broker.start(layout, processes, self.cloud.env)
             for name in self.cloud.services:
-                self.cloud.start(name)
+                self.cloud.start(name, **(extra or {}).get(name, {}))
             for api in lay.API_PORTS:
                 readiness.wait_for_api(layout, api)
             readiness.wait_for_reports(layout, since)
+
+    @contextlib.contextmanager
+    def plain(self, *names: str) -> Iterator[None]:
+        """Let services run without the plug-ins, which stay installed.
+
+        :param names: their names in the table of services
+        """
+        with self.configured(*names, OS_DEFAULT__CONFIG_SOURCE=''):
+            yield
+
+    @contextlib.contextmanager
+    def switched_off(self) -> Iterator[None]:
+        """Take the two lines out of the configuration, and put them back.
+
+        It counts for services that are started meanwhile; at the end all run
+        with the plug-ins.
+        """
+        self.cloud.switch_plugins(False)
+        try:
+            yield
+        finally:
+            self.cloud.switch_plugins(True)
+            self.restart(*self.carriers)
+
+    @contextlib.contextmanager
+    def uninstalled(self) -> Iterator[None]:
+        """Uninstall the plug-ins; they are installed again at the end."""
+        try:
+            self.cloud.choose_plugins(plain=True)
+            self.restart(*self.carriers)
+            yield
+        finally:
+            self.cloud.choose_plugins(plain=False)
+            self.restart(*self.carriers)
+
+    @property
+    def carriers(self) -> list[str]:
+        """The names of all services that can carry the plug-ins."""
+        return [
+            service.name
+            for service in self.cloud.services.values()
+            if service.carries_plugins
+        ]
 
     @contextlib.contextmanager
     def cell_database_down(self, cell: str) -> Iterator[None]:

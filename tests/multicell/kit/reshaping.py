@@ -6,11 +6,9 @@ from __future__ import annotations
 import json
 import pathlib
 import shutil
-import subprocess
 
-from tests.multicell import netns
-from tests.multicell import nova_config
 from tests.multicell.errors import MulticellError
+from tests.multicell.kit import manage
 from tests.multicell.kit.clients import Clients
 from tests.multicell.kit.faults import Faults
 
@@ -101,18 +99,26 @@ class Reshaping:
 
         :param with_rules: whether its configuration names the rules
         """
-        settings = {
-            'OS_COMPUTE__PROVIDER_CONFIG_LOCATION': str(self._providers)
-        }
+        settings = self.environment
         if with_rules:
             settings['OS_XCELL__RESHAPE_RULES'] = str(self.rules)
             settings['OS_XCELL__RESHAPE_UNDO_DIR'] = str(self._folder / 'undo')
-        self._faults.restart(f'nova-compute-{self.host}', **settings)
+        self._faults.restart(self.service, **settings)
+
+    @property
+    def service(self) -> str:
+        """Name of the host's nova-compute in the table of services."""
+        return f'nova-compute-{self.host}'
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What that needs in its environment to read what `describe` says."""
+        return {'OS_COMPUTE__PROVIDER_CONFIG_LOCATION': str(self._providers)}
 
     def forget(self) -> None:
         """Start the host's nova-compute as in all other scenarios."""
         self.describe(0)
-        self._faults.restart(f'nova-compute-{self.host}')
+        self._faults.restart(self.service)
 
     def command(self, *words: object) -> str:
         """Run the command that needs the database only.
@@ -121,24 +127,14 @@ class Reshaping:
         :returns: what it printed
         :raises: MulticellError if it fails
         """
-        layout = self._clients.layout
-        found = subprocess.run(
-            netns.exec_in(
-                layout.control, layout.bin / 'nova-xcell-manage',
-                '--config-file', nova_config.super_file(layout),
-                'placement', 'migrate_compute_inventory',
-                '--placement-config-file',
-                layout.etc / 'placement' / 'placement.conf', *map(str, words),
-            ),
-            env=self._clients.cloud.env,
-            capture_output=True,
-            text=True,
-        )  # fmt: skip
-        if found.returncode:
-            raise MulticellError(
-                f'exit code {found.returncode}: {found.stdout}{found.stderr}'
-            )
-        return found.stdout
+        return manage.run(
+            self._clients,
+            'placement',
+            'migrate_compute_inventory',
+            '--placement-config-file',
+            self._clients.layout.etc / 'placement' / 'placement.conf',
+            *words,
+        )
 
     def held(self, consumer: str) -> Held:
         """Return what a consumer has, as Placement's database says.

@@ -14,8 +14,10 @@ from tests.multicell.kit.resources import Resources
 from tests.multicell.scenarios import broken  # noqa: F401
 from tests.multicell.scenarios import deaths  # noqa: F401
 from tests.multicell.scenarios import live_migrations  # noqa: F401
+from tests.multicell.scenarios import mixed  # noqa: F401
 from tests.multicell.scenarios import moves  # noqa: F401
 from tests.multicell.scenarios import rebuilds  # noqa: F401
+from tests.multicell.scenarios import removals  # noqa: F401
 from tests.multicell.scenarios import reshapes  # noqa: F401
 from tests.multicell.scenarios import within_cell  # noqa: F401
 from tests.multicell.scenarios.registry import Context

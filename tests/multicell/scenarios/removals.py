@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plug-ins are taken away; a plain host goes on with what they began."""
+
+from __future__ import annotations
+
+from tests.multicell.kit import manage
+from tests.multicell.kit.servers import Server
+from tests.multicell.scenarios.moves import confirm
+from tests.multicell.scenarios.moves import move
+from tests.multicell.scenarios.registry import Context
+from tests.multicell.scenarios.registry import expect
+from tests.multicell.scenarios.registry import scenario
+
+#: In the middle of a move: the source's guest is off, there is no other yet.
+_MIDDLE = (
+    'nova.conductor.tasks.cross_cell_migrate:PrepResizeAtSourceTask._execute'
+)
+
+
+@scenario(needs_plugins=True)
+def uninstalled_in_verify_resize(context: Context) -> None:
+    """Three servers wait for a decision; a plain host carries out each."""
+    servers = [_moved(context) for _number in range(3)]
+    to_confirm, to_revert, to_delete = servers
+    sums = [server.sums() for server in servers]
+    with context.faults.uninstalled():
+        _read_everything(context, servers)
+        confirm(to_confirm)
+        expect(to_confirm.sums(), sums[0], 'data')
+        to_revert.revert()
+        expect(to_revert.host, 'host1a', 'host')
+        expect(to_revert.sums(), sums[1], 'data')
+        to_revert.settle()
+        to_delete.delete()
+        to_delete.settle()
+        _read_everything(context, servers[:2])
+        to_confirm.migrate('host2b')
+        confirm(to_confirm)
+        expect(to_confirm.sums(), sums[0], 'data')
+    move(context, to_revert)
+    confirm(to_revert)
+
+
+@scenario(needs_plugins=True)
+def uninstalled_after_use(context: Context) -> None:
+    """A plain host migrates and rebuilds what the plug-ins did before."""
+    flavor = context.resources.flavor(
+        {'compute:live_migration_auto_converge': 'true'}
+    )
+    migrated = context.resources.server('host1a', flavor=flavor)
+    _live_migrate(migrated, 'host1b')
+    rebuilt = context.resources.server('host1a', volume_backed=True)
+    _rebuild(context, rebuilt)
+    with context.faults.uninstalled():
+        _read_everything(context, [migrated, rebuilt])
+        _live_migrate(migrated, 'host1a')
+        _rebuild(context, rebuilt)
+        migrated.delete()
+        migrated.settle()
+    _rebuild(context, rebuilt)
+
+
+@scenario(needs_plugins=True)
+def switched_off_in_a_move(context: Context) -> None:
+    """The command still heals the move, with no service that would do it."""
+    server = context.resources.server('host1a')
+    server.attach(context.resources.volume())
+    server.fill('vdb')
+    identity, sums = server.identity, server.sums()
+    with context.faults.switched_off():
+        with context.faults.killed_at(
+            'nova-conductor-super', _MIDDLE, 'after'
+        ) as point:
+            server.act('migrate', {'host': 'host2a'})
+            point.wait()
+        # All services are plain from here on.
+        context.faults.restart(*context.faults.carriers)
+        expect(
+            server.show()['OS-EXT-STS:task_state'] is None, False, 'at rest'
+        )
+        manage.run(context.clients, 'cross-cell', 'heal')
+        server.wait_for('ACTIVE')
+        expect(server.host, 'host1a', 'host')
+        expect(server.identity, identity, 'identity')
+        expect(server.sums(), sums, 'data')
+        server.settle()
+    move(context, server)
+    confirm(server)
+
+
+def _moved(context: Context) -> Server:
+    """Return a server that waits for a decision, with data on a volume."""
+    server = context.resources.server('host1a')
+    server.attach(context.resources.volume())
+    server.fill('vdb')
+    move(context, server)
+    return server
+
+
+def _live_migrate(server: Server, host: str) -> None:
+    boot = server.ticks()[-1].boot
+    server.live_migrate(host=host, block_migration='auto')
+    server.wait_for_migration('completed')
+    server.wait_for('ACTIVE')
+    expect(server.host, host, 'host')
+    expect(server.ticks()[-1].boot, boot, 'boots of the guest')
+    server.settle()
+
+
+def _rebuild(context: Context, server: Server) -> None:
+    """Let a server get a new image on its volume."""
+    name = context.resources.image({})
+    image = context.clients.sdk.image.find_image(name).id
+    server.act('rebuild', {'imageRef': image})
+    server.wait_for('ACTIVE')
+    expect(server.ticks()[-1].boot, 1, 'boots of the guest')
+    server.settle()
+
+
+def _read_everything(context: Context, servers: list[Server]) -> None:
+    """Read each record of some servers as a plain host shows it."""
+    ask = context.clients.compute
+    listed = {
+        found['id']
+        for found in ask('GET', '/servers/detail?all_tenants=1')['servers']
+    }
+    for server in servers:
+        expect(server.uuid in listed, True, 'in the list of servers')
+        expect(bool(server.migrations()), True, 'migrations')
+        server.events()
