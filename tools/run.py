@@ -11,7 +11,10 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tarfile
+import tempfile
 
+import conformance
 import suites
 
 ROOT = suites.ROOT
@@ -23,6 +26,8 @@ OLDEST = 31
 #: Nova's two concurrency modes, by what disables eventlet.
 THREADS = {'OS_NOVA_DISABLE_EVENTLET_PATCHING': 'true'}
 EVENTLET = {'OS_NOVA_DISABLE_EVENTLET_PATCHING': 'false'}
+#: What `tests` runs of Nova's own functional tests.
+BRIEF = {'NOVA_XCELL_TEST_BRIEF': '1'}
 #: Functional tests in which services wait for each other; they are run in both
 #: modes, and tox runs all of them in either.
 WAITING = (
@@ -122,6 +127,55 @@ class Environment:
             *arguments,
         )
 
+    def installed(self, package: str) -> str:
+        """Return the version of a package.
+
+        :param package: its name
+        """
+        return subprocess.run(
+            [
+                str(self.python),
+                '-c',
+                'import importlib.metadata, sys; '
+                'print(importlib.metadata.version(sys.argv[1]))',
+                package,
+            ],
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout.strip()
+
+    def fetch_samples(self) -> None:
+        """Fetch Nova's samples of notifications, which are not installed."""
+        (library,) = (self.path / 'lib').glob('python*/site-packages')
+        if (library / 'doc' / 'notification_samples').exists():
+            return
+        log = VENVS / ('%s.log' % self.path.name)
+        with tempfile.TemporaryDirectory() as folder, log.open('a') as out:
+            self._step(
+                out,
+                log,
+                'pip could not download the source of Nova',
+                str(self.python),
+                '-m',
+                'pip',
+                'download',
+                '--disable-pip-version-check',
+                '--no-build-isolation',
+                '--no-deps',
+                '--no-binary=nova',
+                '--dest',
+                folder,
+                'nova==%s' % self.installed('nova'),
+            )
+            (archive,) = pathlib.Path(folder).glob('*.tar.gz')
+            with tarfile.open(archive) as source:
+                source.extractall(folder, filter='data')
+            (samples,) = pathlib.Path(folder).glob(
+                '*/doc/notification_samples'
+            )
+            shutil.copytree(samples, library / 'doc' / samples.name)
+
     @staticmethod
     def _step(out, log: pathlib.Path, problem: str, *command: str) -> None:
         environ = dict(os.environ)
@@ -179,8 +233,27 @@ def tests(options: argparse.Namespace) -> int:
         '--exclude-list',
         'tests/host/excluded.txt',
         **THREADS,
+        **BRIEF,
     )
     results.multicell()
+    return results.summarize()
+
+
+def conform(options: argparse.Namespace) -> int:
+    """Run suites on one release and note the results in the documentation."""
+    environment = Environment(options.nova)
+    environment.ensure()
+    results = suites.Suites()
+    for suite in options.suite or conformance.SUITES:
+        extra = dict(environment.mode)
+        arguments = []
+        if suite == 'functional':
+            arguments = ['--exclude-regex', MATRIX]
+        elif suite == 'host':
+            environment.fetch_samples()
+            arguments = ['--exclude-list', 'tests/host/excluded.txt']
+        found = results.stestr(environment, suite, *arguments, **extra)
+        conformance.note(environment, suite, found)
     return results.summarize()
 
 
@@ -198,6 +271,21 @@ def main() -> int:
     parser_demo.set_defaults(run=demo)
     parser_tests = commands.add_parser('tests', help=tests.__doc__)
     parser_tests.set_defaults(run=tests)
+    parser_conform = commands.add_parser('conform', help=conform.__doc__)
+    parser_conform.add_argument(
+        '--nova',
+        type=int,
+        required=True,
+        choices=range(OLDEST, NEWEST + 1),
+        help='major version of the host',
+    )
+    parser_conform.add_argument(
+        '--suite',
+        action='append',
+        choices=conformance.SUITES,
+        help='can be repeated, default: all',
+    )
+    parser_conform.set_defaults(run=conform)
     options = parser.parse_args()
     try:
         return options.run(options)

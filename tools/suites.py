@@ -44,8 +44,8 @@ class Output:
         self.about = about
         #: How many have passed, and how many have not.
         self.counts = (0, 0)
-        #: Names of what has passed.
-        self.passed: set[str] = set()
+        #: Name -> the word that stestr has for its result.
+        self.results: dict[str, str] = {}
         #: Lines by the name of what has failed.
         self.failures: dict[str, list[str]] = {}
         self._current: list[str] | None = None
@@ -68,9 +68,8 @@ class Output:
         if found:
             name, result = found.groups()
             self._current = None
-            if result == 'ok':
-                self.passed.add(name)
-            elif result in ('FAILED', 'ERROR'):
+            self.results[name] = result
+            if result in ('FAILED', 'ERROR'):
                 self._current = self.failures.setdefault(name, [])
         elif line.startswith('====='):
             self._current = None
@@ -107,13 +106,14 @@ class Suites:
 
     def stestr(
         self, environment, suite: str, *arguments: str, **extra: str
-    ) -> None:
+    ) -> dict[str, str]:
         """Run a folder below tests/ with stestr.
 
         :param environment: where
         :param suite: name of the folder
         :param arguments: further arguments of ``stestr run``
         :param extra: additional environment variables
+        :returns: name of a test -> its result, ``ok`` or another word
         """
         mode = extra.get('OS_NOVA_DISABLE_EVENTLET_PATCHING')
         title = '%s, Nova %d%s' % (
@@ -134,7 +134,9 @@ class Suites:
                 file.flush()
                 return run('--serial', '--load-list', file.name)
 
-        self._judge(title, run(*arguments), run_again)
+        output = run(*arguments)
+        self._judge(title, output, run_again)
+        return output.results
 
     def _stestr(
         self, environment, suite: str, *arguments: str, **extra: str
@@ -234,8 +236,9 @@ class Suites:
         if 0 < failed == len(names) <= AGAIN:
             print('\n== %s, again what has failed' % title, flush=True)
             second = run_again(names)
-            good = [name for name in names if name in second.passed]
+            good = [name for name in names if second.results.get(name) == 'ok']
             self.again.extend(good)
+            output.results.update(dict.fromkeys(good, 'ok'))
             passed, failed = passed + len(good), failed - len(good)
         for name, lines in output.failures.items():
             self.failures['%s: %s' % (title, name)] = lines
