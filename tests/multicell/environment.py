@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
@@ -91,7 +92,6 @@ def install_plugin(layout: Layout) -> bool:
     wanted = _digest_of_sources()
     if stamp.exists() and stamp.read_text() == wanted:
         return False
-    log = layout.log / 'environment.log'
     tree = layout.cache / 'wheel'
     shutil.rmtree(tree, ignore_errors=True)
     tree.mkdir(parents=True)
@@ -102,25 +102,62 @@ def install_plugin(layout: Layout) -> bool:
             shutil.copytree(source, tree / name, ignore=ignored)
         else:
             shutil.copy(source, tree / name)
-    run(
-        [
-            layout.python, '-m', 'pip', 'wheel', '-q', '--no-deps',
-            '--no-build-isolation', '-w', tree, tree,
-        ],
-        {**os.environ, 'PBR_VERSION': _version()},
-        log,
-    )  # fmt: skip
-    (wheel,) = tree.glob('*.whl')
+    wheel = _build(layout, tree, _version())
     run(
         [
             *_uv(layout, 'install'), '--compile-bytecode', '--reinstall',
             '--no-deps', wheel,
         ],
         _uv_env(layout),
-        log,
+        layout.log / 'environment.log',
     )  # fmt: skip
     stamp.write_text(wanted)
     return True
+
+
+def unpack_older_plugin(layout: Layout, revision: str) -> pathlib.Path:
+    """Install another version of our wheel in a folder of its own.
+
+    A service with that folder first in its path has it instead of ours.
+
+    :param layout: where the cloud is
+    :param revision: as git knows it
+    :returns: the folder
+    """
+    folder = layout.cache / 'older'
+    tree, target = folder / 'tree', folder / 'installed'
+    shutil.rmtree(folder, ignore_errors=True)
+    tree.mkdir(parents=True)
+    log = layout.log / 'environment.log'
+    archive = folder / 'tree.tar'
+    run(
+        ['git', '-C', lay.ROOT, 'archive', '-o', archive, revision],
+        log=log,
+    )
+    shutil.unpack_archive(archive, tree, filter='data')
+    wheel = _build(layout, tree, '0.0.1.dev0')
+    run(
+        [
+            *_uv(layout, 'install'), '--no-deps', '--target', target, wheel,
+        ],
+        _uv_env(layout),
+        log,
+    )  # fmt: skip
+    return target
+
+
+def _build(layout: Layout, tree: pathlib.Path, version: str) -> pathlib.Path:
+    """Build the wheel of a tree, and return where it is."""
+    run(
+        [
+            layout.python, '-m', 'pip', 'wheel', '-q', '--no-deps',
+            '--no-build-isolation', '-w', tree, tree,
+        ],
+        {**os.environ, 'PBR_VERSION': version},
+        layout.log / 'environment.log',
+    )  # fmt: skip
+    (wheel,) = tree.glob('*.whl')
+    return wheel
 
 
 def plugin_is_installed(layout: Layout) -> bool:

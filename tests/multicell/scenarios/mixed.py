@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One service at a time runs without the plug-ins, for good.
+"""One service runs without the plug-ins, or with an older version of them.
 
-Each line of the table is a scenario.
+Each line of a table is a scenario. The older version is a revision that is
+named in the environment; without it there are only the scenarios of the first
+table.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 import functools
+import os
 
+from tests.multicell import environment
 from tests.multicell.scenarios.moves import confirm
 from tests.multicell.scenarios.moves import move
 from tests.multicell.scenarios.registry import Context
@@ -27,25 +32,52 @@ PLAIN = {
 }
 
 
-def _there_and_back(services: tuple[str, ...], context: Context) -> None:
+#: Environment variable, a revision as git knows it.
+OLDER_VARIABLE = 'NOVA_XCELL_MULTICELL_OLDER'
+
+OLDER = {
+    'older-api': ('nova-api',),
+    'older-conductor': ('nova-conductor-super',),
+    'older-source': ('nova-compute-host1a',),
+    'older-dest': ('nova-compute-host2a',),
+}
+
+
+def _plain(services: Iterable[str], context: Context) -> None:
+    with context.faults.plain(*services):
+        _there_and_back(context)
+
+
+def _older(services: Iterable[str], context: Context) -> None:
+    folder = environment.unpack_older_plugin(
+        context.clients.layout, os.environ[OLDER_VARIABLE]
+    )
+    with context.faults.configured(*services, PYTHONPATH=str(folder)):
+        _there_and_back(context)
+
+
+def _there_and_back(context: Context) -> None:
     server = context.resources.server('host1a')
     server.attach(context.resources.volume())
     server.fill('vdb')
     sums = server.sums()
-    with context.faults.plain(*services):
-        move(context, server)
-        server.revert()
-        expect(server.host, 'host1a', 'host')
-        expect(server.sums(), sums, 'data')
-        server.settle()
-        move(context, server)
-        confirm(server)
-        expect(server.sums(), sums, 'data')
-        server.delete()
-        server.settle()
+    move(context, server)
+    server.revert()
+    expect(server.host, 'host1a', 'host')
+    expect(server.sums(), sums, 'data')
+    server.settle()
+    move(context, server)
+    confirm(server)
+    expect(server.sums(), sums, 'data')
+    server.delete()
+    server.settle()
 
 
-for name, services in PLAIN.items():
-    scenario(needs_plugins=True, name=name)(
-        functools.partial(_there_and_back, services)
-    )
+for table, run in (
+    (PLAIN, _plain),
+    (OLDER if os.environ.get(OLDER_VARIABLE) else {}, _older),
+):
+    for name, services in table.items():
+        scenario(needs_plugins=True, name=name)(
+            functools.partial(run, services)
+        )
