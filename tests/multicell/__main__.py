@@ -41,10 +41,17 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     )
     up.add_argument(
         '--neutron',
-        choices=environment.NEUTRON,
-        default=environment.DEFAULT_NEUTRON,
+        choices=['29', '28'],
+        default='29',
         help='major version; with 28 the plain host can move servers to the '
         'other cell, default %(default)s',
+    )
+    up.add_argument(
+        '--nova',
+        choices=['34', '33'],
+        default='34',
+        help='major version; a cloud with 33 is there to be upgraded, '
+        'default %(default)s',
     )
     verbs.add_parser('status', help='show its processes')
     test = verbs.add_parser('test', help='run scenarios on it')
@@ -100,7 +107,11 @@ def _check(cloud: Cloud, options: argparse.Namespace) -> int:
 
 
 def _up(cloud: Cloud, options: argparse.Namespace) -> int:
-    cloud.up(options.plain, options.neutron)
+    wanted = (f'neutron{options.neutron}', f'nova{options.nova}')
+    cloud.up(
+        options.plain,
+        [name for name in wanted if name in environment.OLDER],
+    )
     return 0
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 import pathlib
 import shutil
@@ -56,22 +57,22 @@ class Cloud:
     def up(
         self,
         plain: bool = False,
-        neutron: str = environment.DEFAULT_NEUTRON,
+        older: Collection[str] = (),
     ) -> None:
         """Bring the cloud up; what runs already is left alone.
 
         :param plain: without the plug-ins. If the cloud runs in the other
             mode, or with another state of the plug-ins, the services that
             can carry them are started anew.
-        :param neutron: a key of environment.NEUTRON
+        :param older: keys of environment.OLDER
         :raises: MulticellError
         """
         machine.check()
-        self._check_neutron(neutron)
+        self._check_older(older)
         self._make_folders()
         machine.install_packages(self.layout)
-        environment.ensure(self.layout, neutron)
-        self._neutron_file.write_text(neutron)
+        environment.ensure(self.layout, older)
+        self._older_file.write_text(' '.join(older))
         self._say('packages and environment')
         self.choose_plugins(plain)
         guest_image.ensure(self.layout)
@@ -80,7 +81,7 @@ class Cloud:
         broker_start = ThreadPoolExecutor(1).submit(
             broker.start, self.layout, self.processes, self.env
         )
-        self._databases(neutron)
+        self._databases(older)
         self._say('databases')
         self._start_hosts()
         broker_start.result()
@@ -96,17 +97,18 @@ class Cloud:
         self._say('ready')
 
     @property
-    def _neutron_file(self) -> pathlib.Path:
-        return self.layout.state / 'neutron'
+    def _older_file(self) -> pathlib.Path:
+        return self.layout.state / 'older'
 
-    def _check_neutron(self, neutron: str) -> None:
-        if not self._neutron_file.exists():
-            return
-        found = self._neutron_file.read_text()
-        if found != neutron:
+    @property
+    def older(self) -> list[str]:
+        """What of the cloud is an older release; keys of environment.OLDER."""
+        return self._older_file.read_text().split()
+
+    def _check_older(self, older: Collection[str]) -> None:
+        if self._older_file.exists() and self.older != list(older):
             raise MulticellError(
-                f'the cloud has Neutron {found}; to bring it up with '
-                f'{neutron}, take it down first'
+                'the cloud has other releases; take it down first'
             )
 
     def _make_folders(self) -> None:
@@ -144,9 +146,25 @@ class Cloud:
         config.write(self.layout, switch)
         nova_config.write(self.layout, switch)
 
-    def _databases(self, neutron: str) -> None:
+    def upgrade(self) -> None:
+        """Bring an older Nova and Placement to the newest releases.
+
+        Their services are stopped first, and not started again.
+
+        :raises: MulticellError
+        """
+        for service in self.services.values():
+            if service.carries_plugins:
+                self.processes.stop(service.name)
+        older = [name for name in self.older if not name.startswith('nova')]
+        environment.ensure(self.layout, older)
+        self._older_file.write_text(' '.join(older))
+        self.switch_plugins(environment.plugin_is_installed(self.layout))
+        Schema(self.layout, self.processes, self.env).upgrade()
+
+    def _databases(self, older: Collection[str]) -> None:
         layout = self.layout
-        schema = Schema(layout, self.processes, self.env, neutron)
+        schema = Schema(layout, self.processes, self.env, older)
         schema.restore()
         database.start(layout, self.processes, self.env)
         if schema.marker.exists():

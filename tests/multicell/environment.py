@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 import hashlib
 import os
 import pathlib
@@ -17,13 +18,11 @@ from tests.multicell.processes import run
 #: Exact versions of all there is in the environment but our wheel.
 CONSTRAINTS = lay.ROOT / 'constraints' / 'multicell.txt'
 
-#: Major version of Neutron -> what it replaces in these. The first is the
-#: default.
-NEUTRON = {
-    '29': None,
-    '28': lay.ROOT / 'constraints' / 'multicell-neutron28.txt',
+#: Other releases that a cloud can have: what they replace in these.
+OLDER = {
+    name: lay.ROOT / 'constraints' / f'multicell-{name}.txt'
+    for name in ('neutron28', 'nova33')
 }
-DEFAULT_NEUTRON = next(iter(NEUTRON))
 
 #: What the wheel is made of.
 SOURCES = (
@@ -32,26 +31,26 @@ SOURCES = (
 )  # fmt: skip
 
 
-def digest(neutron: str) -> str:
+def digest(older: Collection[str] = ()) -> str:
     """Return a name for what the environment consists of.
 
-    :param neutron: a key of NEUTRON
+    :param older: keys of OLDER
     """
-    files = filter(None, (CONSTRAINTS, NEUTRON[neutron]))
+    files = (CONSTRAINTS, *(OLDER[name] for name in older))
     return hashlib.sha256(
         b''.join(file.read_bytes() for file in files)
     ).hexdigest()
 
 
-def ensure(layout: Layout, neutron: str) -> None:
+def ensure(layout: Layout, older: Collection[str] = ()) -> None:
     """Create the environment, or bring it up to date.
 
     :param layout: where the cloud is
-    :param neutron: a key of NEUTRON
+    :param older: keys of OLDER
     :raises: MulticellError
     """
     stamp = layout.venv / 'multicell.stamp'
-    wanted = digest(neutron)
+    wanted = digest(older)
     if stamp.exists() and stamp.read_text() == wanted:
         return
     log = layout.log / 'environment.log'
@@ -61,11 +60,14 @@ def ensure(layout: Layout, neutron: str) -> None:
         run([installer / 'bin' / 'pip', 'install', '-q', 'uv'], log=log)
     if not layout.python.exists():
         run([sys.executable, '-m', 'venv', layout.venv], log=log)
-    other = NEUTRON[neutron]
     run(
         [
             *_uv(layout, 'install'), '--compile-bytecode', '-r', CONSTRAINTS,
-            *(['--override', other] if other else []),
+            *(
+                word
+                for name in older
+                for word in ('--override', OLDER[name])
+            ),
         ],
         _uv_env(layout),
         log,

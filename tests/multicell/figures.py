@@ -16,7 +16,7 @@ from tests.multicell.processes import run
 KINDS = ('image-backed', 'volume-backed')
 MODES = ('plain', 'nova-xcell')
 #: With a newer one the plain host cannot move a server at all.
-NEUTRON = '28'
+OLDER = ('neutron28',)
 #: What goes into the table of versions.
 PACKAGES = ('nova', 'neutron', 'cinder', 'glance', 'openstack-placement')
 
@@ -43,7 +43,7 @@ def measure(cloud: Cloud, rounds: int, file: pathlib.Path) -> None:
     found: list[dict] = []
     for number in range(1, rounds + 1):
         for mode in MODES:
-            cloud.up(plain=mode == 'plain', neutron=NEUTRON)
+            cloud.up(plain=mode == 'plain', older=OLDER)
             for figures in _measure_once(cloud):
                 found.append({'mode': mode, 'round': number, **figures})
                 print(_line(found[-1]), flush=True)

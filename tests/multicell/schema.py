@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 import hashlib
 import os
@@ -28,7 +29,7 @@ class Schema:
     :param layout: where the cloud is
     :param processes: names the logs
     :param env: environment of the commands
-    :param neutron: a key of environment.NEUTRON
+    :param older: keys of environment.OLDER
     """
 
     def __init__(
@@ -36,11 +37,11 @@ class Schema:
         layout: Layout,
         processes: Processes,
         env: dict[str, str],
-        neutron: str,
+        older: Collection[str] = (),
     ) -> None:
         self.layout = layout
-        self.neutron = neutron
-        self.template = layout.template / f'neutron{neutron}'
+        self.older = older
+        self.template = layout.template / '-'.join(('newest', *older))
         self.processes = processes
         self.env = env
         self.marker = layout.var / 'schema-is-complete'
@@ -73,7 +74,7 @@ class Schema:
 
     def _digest(self) -> str:
         """Return a name for all that the content depends on."""
-        digest = hashlib.sha256(environment.digest(self.neutron).encode())
+        digest = hashlib.sha256(environment.digest(self.older).encode())
         for name in ('schema.py', 'identity.py', 'layout.py', 'database.py'):
             digest.update((lay.HERE / name).read_bytes())
         return digest.hexdigest()
@@ -99,15 +100,28 @@ class Schema:
             lambda: self._manage(
                 'glance-manage', etc / 'glance/glance-api.conf', 'db', 'sync'
             ),
-            lambda: self._manage(
-                'placement-manage', etc / 'placement/placement.conf',
-                'db', 'sync',
-            ),
+            self._placement,
         ]  # fmt: skip
         with ThreadPoolExecutor(WORKERS) as pool:
             for job in [pool.submit(job) for job in jobs]:
                 job.result()
         self.marker.touch()
+
+    def upgrade(self) -> None:
+        """Bring the tables of Nova and Placement to the installed releases."""
+        file = nova_config.super_file(self.layout)
+        self._manage('nova-manage', file, 'api_db', 'sync')
+        self._manage('nova-manage', file, 'db', 'sync', '--local_cell')
+        self._cells()
+        self._placement()
+
+    def _placement(self) -> None:
+        self._manage(
+            'placement-manage',
+            self.layout.etc / 'placement/placement.conf',
+            'db',
+            'sync',
+        )
 
     def _manage(
         self, program: str, file: pathlib.Path, *arguments: str

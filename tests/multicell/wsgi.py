@@ -6,12 +6,16 @@ application finds in ``sys.argv``; several parse it when they are imported.
 """
 
 import importlib
+import os
 import sys
 
 from gunicorn.app.base import BaseApplication
 from sqlalchemy import orm
 
 THREADS = 8
+
+# Nova before 34 would patch the threads that serve it.
+os.environ['OS_NOVA_DISABLE_EVENTLET_PATCHING'] = 'true'
 
 
 class Application(BaseApplication):

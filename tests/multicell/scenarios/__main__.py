@@ -19,6 +19,7 @@ from tests.multicell.scenarios import moves  # noqa: F401
 from tests.multicell.scenarios import rebuilds  # noqa: F401
 from tests.multicell.scenarios import removals  # noqa: F401
 from tests.multicell.scenarios import reshapes  # noqa: F401
+from tests.multicell.scenarios import upgrades  # noqa: F401
 from tests.multicell.scenarios import within_cell  # noqa: F401
 from tests.multicell.scenarios.registry import Context
 from tests.multicell.scenarios.registry import Scenario
@@ -30,7 +31,8 @@ def main(names: list[str]) -> int:
 
     :param names: of the scenarios; ``--list`` only names them, ``--core``
         stands for the core ones. If empty, all that can pass: on a plain host
-        not those that need the plug-ins.
+        not those that need the plug-ins, nor those that need an older release
+        than the cloud has.
     :returns: the exit code
     """
     core = [scenario.name for scenario in SCENARIOS.values() if scenario.core]
@@ -50,10 +52,15 @@ def main(names: list[str]) -> int:
     clients = Clients()
     Resources(clients).prepare()
     with_plugins = environment.plugin_is_installed(clients.layout)
+    older = clients.cloud.older
     results = [
-        run(SCENARIOS[name], clients)
-        for name in names or list(SCENARIOS)
-        if name in names or with_plugins or not SCENARIOS[name].needs_plugins
+        run(scenario, clients)
+        for scenario in map(SCENARIOS.get, names or list(SCENARIOS))
+        if scenario.name in names
+        or (
+            (with_plugins or not scenario.needs_plugins)
+            and scenario.on_older in (None, *older)
+        )
     ]
     passed = results.count(True)
     print(f'{passed} passed, {len(results) - passed} failed')

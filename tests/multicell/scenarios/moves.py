@@ -25,6 +25,15 @@ def move(context: Context, server: Server, host: str = 'host2a') -> None:
     server.settle()
 
 
+def moved(context: Context) -> Server:
+    """Return a server that waits for a decision, with data on a volume."""
+    server = context.resources.server('host1a')
+    server.attach(context.resources.volume())
+    server.fill('vdb')
+    move(context, server)
+    return server
+
+
 def confirm(server: Server, status: str = 'ACTIVE') -> None:
     """Confirm, and check that the server is only where it went."""
     host, identity = server.host, server.identity

@@ -41,12 +41,15 @@ class Scenario:
     :param run: the function; raises what is wrong
     :param needs_plugins: whether a plain host fails it
     :param core: whether it is one of the few that stand for all
+    :param on_older: what of the cloud has to be an older release; a key of
+        environment.OLDER
     """
 
     name: str
     run: Callable[[Context], None]
     needs_plugins: bool
     core: bool
+    on_older: str | None
 
 
 SCENARIOS: dict[str, Scenario] = {}
@@ -56,17 +59,22 @@ def scenario(
     needs_plugins: bool = False,
     core: bool = False,
     name: str | None = None,
+    on_older: str | None = None,
 ) -> Callable[[Callable[[Context], None]], Callable[[Context], None]]:
     """Make a function a scenario.
 
     :param needs_plugins: whether a plain host fails it
     :param core: whether it is one of the few that stand for all
     :param name: its name; None for that of the function, with dashes
+    :param on_older: what of the cloud has to be an older release; a key of
+        environment.OLDER
     """
 
     def add(function: Callable[[Context], None]):
         known = name or function.__name__.replace('_', '-')
-        SCENARIOS[known] = Scenario(known, function, needs_plugins, core)
+        SCENARIOS[known] = Scenario(
+            known, function, needs_plugins, core, on_older
+        )
         return function
 
     return add

@@ -7,12 +7,13 @@ from tests.multicell.kit import manage
 from tests.multicell.kit.servers import Server
 from tests.multicell.scenarios.moves import confirm
 from tests.multicell.scenarios.moves import move
+from tests.multicell.scenarios.moves import moved
 from tests.multicell.scenarios.registry import Context
 from tests.multicell.scenarios.registry import expect
 from tests.multicell.scenarios.registry import scenario
 
 #: In the middle of a move: the source's guest is off, there is no other yet.
-_MIDDLE = (
+MIDDLE = (
     'nova.conductor.tasks.cross_cell_migrate:PrepResizeAtSourceTask._execute'
 )
 
@@ -20,7 +21,7 @@ _MIDDLE = (
 @scenario(needs_plugins=True)
 def uninstalled_in_verify_resize(context: Context) -> None:
     """Three servers wait for a decision; a plain host carries out each."""
-    servers = [_moved(context) for _number in range(3)]
+    servers = [moved(context) for _number in range(3)]
     to_confirm, to_revert, to_delete = servers
     sums = [server.sums() for server in servers]
     with context.faults.uninstalled():
@@ -69,7 +70,7 @@ def switched_off_in_a_move(context: Context) -> None:
     identity, sums = server.identity, server.sums()
     with context.faults.switched_off():
         with context.faults.killed_at(
-            'nova-conductor-super', _MIDDLE, 'after'
+            'nova-conductor-super', MIDDLE, 'after'
         ) as point:
             server.act('migrate', {'host': 'host2a'})
             point.wait()
@@ -86,15 +87,6 @@ def switched_off_in_a_move(context: Context) -> None:
         server.settle()
     move(context, server)
     confirm(server)
-
-
-def _moved(context: Context) -> Server:
-    """Return a server that waits for a decision, with data on a volume."""
-    server = context.resources.server('host1a')
-    server.attach(context.resources.volume())
-    server.fill('vdb')
-    move(context, server)
-    return server
 
 
 def _live_migrate(server: Server, host: str) -> None:
