@@ -11,11 +11,12 @@ from tests.multicell.errors import MulticellError
 from tests.multicell.kit.clients import Clients
 
 
-def run(clients: Clients, *words: object) -> str:
+def run(clients: Clients, *words: object, **extra: str) -> str:
     """Run a command.
 
     :param clients: of the cloud
     :param words: the command and its arguments
+    :param extra: more for its environment
     :returns: what it printed
     :raises: MulticellError if it fails
     """
@@ -26,7 +27,7 @@ def run(clients: Clients, *words: object) -> str:
             '--config-file', nova_config.super_file(layout),
             *map(str, words),
         ),
-        env=clients.cloud.env,
+        env={**clients.cloud.env, **extra},
         capture_output=True,
         text=True,
     )  # fmt: skip
