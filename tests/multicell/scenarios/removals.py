@@ -134,5 +134,5 @@ def _read_everything(context: Context, servers: list[Server]) -> None:
     }
     for server in servers:
         expect(server.uuid in listed, True, 'in the list of servers')
-        expect(bool(server.migrations()), True, 'migrations')
+        server.migrations()
         server.events()
