@@ -8,7 +8,6 @@ import os
 import pathlib
 import sys
 
-from tests.multicell import environment
 from tests.multicell import figures
 from tests.multicell import layout as lay
 from tests.multicell import machine
@@ -50,8 +49,8 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
         '--nova',
         choices=['34', '33'],
         default='34',
-        help='major version; a cloud with 33 is there to be upgraded, '
-        'default %(default)s',
+        help='major version; a cloud with 33 is there to be upgraded, and '
+        'has Neutron 28, default %(default)s',
     )
     verbs.add_parser('status', help='show its processes')
     test = verbs.add_parser('test', help='run scenarios on it')
@@ -107,11 +106,12 @@ def _check(cloud: Cloud, options: argparse.Namespace) -> int:
 
 
 def _up(cloud: Cloud, options: argparse.Namespace) -> int:
-    wanted = (f'neutron{options.neutron}', f'nova{options.nova}')
-    cloud.up(
-        options.plain,
-        [name for name in wanted if name in environment.OLDER],
-    )
+    older = []
+    if options.neutron == '28' or options.nova == '33':
+        older.append('neutron28')
+    if options.nova == '33':
+        older.append('nova33')
+    cloud.up(options.plain, older)
     return 0
 
 
