@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 import setuptools
 
-setuptools.setup(setup_requires=['pbr>=6.0.0'], pbr=True)
+setuptools.setup(setup_requires=['pbr>=5.10.0'], pbr=True)
