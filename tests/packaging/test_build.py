@@ -1,65 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """sdist, wheel and ``setup.py install`` without git and without a network."""
 
-import os
 import pathlib
-import shutil
-import subprocess
-import sys
-import tarfile
 import tempfile
 import unittest
 import zipfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-VERSION = '9.8.7'
+from tests.packaging import artifacts
+from tests.packaging.artifacts import VERSION
+from tests.packaging.tree import ROOT
 
 
 class TestBuild(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        folder = pathlib.Path(
-            cls.enterClassContext(tempfile.TemporaryDirectory())
-        )
-        cls.tree = folder / 'tree'
-        shutil.copytree(
-            ROOT,
-            cls.tree,
-            ignore=shutil.ignore_patterns(
-                '.git', '.venvs', '.tox', '.stestr', '.hypothesis',
-                '.ruff_cache', '*.egg-info', 'build', 'dist', '__pycache__',
-            ),
-        )  # fmt: skip
-        cls.run_in(cls.tree, 'setup.py', '-q', 'sdist', '-d', str(folder))
-        (tarball,) = folder.glob('*.tar.gz')
-        with tarfile.open(tarball) as archive:
-            archive.extractall(folder, filter='data')
-        cls.unpacked = folder / tarball.name.removesuffix('.tar.gz')
-        cls.run_in(
-            cls.unpacked, '-m', 'pip', 'wheel', '-q', '--no-deps',
-            '--no-build-isolation', '--no-index', '-w', str(folder), '.',
-        )  # fmt: skip
-        (cls.wheel,) = folder.glob('*.whl')
-        with zipfile.ZipFile(cls.wheel) as archive:
+        built = artifacts.make()
+        cls.unpacked = built.unpacked
+        with zipfile.ZipFile(built.wheel) as archive:
             cls.names = archive.namelist()
             (metadata,) = (
                 name for name in cls.names if name.endswith('/METADATA')
             )
             cls.metadata = archive.read(metadata).decode().splitlines()
-
-    @classmethod
-    def run_in(cls, folder, *arguments):
-        process = subprocess.run(
-            [sys.executable, *arguments],
-            cwd=folder,
-            env={**os.environ, 'PBR_VERSION': VERSION},
-            capture_output=True,
-            text=True,
-        )
-        if process.returncode:
-            raise AssertionError(process.stdout + process.stderr)
-        return process.stdout
 
     def modules(self):
         return {
@@ -128,7 +91,7 @@ class TestBuild(unittest.TestCase):
 
     def test_setup_py_install(self):
         with tempfile.TemporaryDirectory() as root:
-            self.run_in(
+            artifacts.run_in(
                 self.unpacked, 'setup.py', '-q', 'install', '--root', root,
                 '--single-version-externally-managed',
             )  # fmt: skip
