@@ -223,6 +223,7 @@ def tests(options: argparse.Namespace) -> int:
     results.lint(newest)
     for suite in ('unit', 'packaging'):
         results.stestr(newest, suite)
+    results.stestr(oldest, 'packaging', 'test_wheel')
     for environment in (newest, oldest):
         results.stestr(environment, 'contract')
     results.stestr(newest, 'functional', '--exclude-regex', MATRIX, **THREADS)
@@ -235,6 +236,7 @@ def tests(options: argparse.Namespace) -> int:
         **THREADS,
         **BRIEF,
     )
+    results.debian()
     results.multicell()
     return results.summarize()
 
