@@ -25,6 +25,10 @@ class TestFacts(unittest.TestCase):
             page = tree.ROOT / 'doc/source/cli' / ('%s.rst' % name)
             self.assertTrue(page.exists(), page)
 
+    def test_man_pages_are_not_found(self):
+        with self.assertRaisesRegex(errors.PackageError, 'no man_pages'):
+            facts.man_pages('project = "x"\n')
+
     def test_description_is_what_the_readme_begins_with(self):
         first, *_others = self.facts.description
         self.assertTrue(first.startswith('Plug-ins for OpenStack Nova. They'))

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
+import ast
 import configparser
 import dataclasses
 import pathlib
 import re
-import runpy
 
 from tests.packaging.debian.errors import PackageError
 
@@ -88,13 +88,23 @@ def read(root: pathlib.Path, version: str) -> Facts:
             line.partition('=')[0].strip()
             for line in lines(config['entry_points']['console_scripts'])
         ),
-        man_pages=tuple(
-            '%s.%s' % (page[1], page[4])
-            for page in runpy.run_path(str(root / 'doc/source/conf.py'))[
-                'man_pages'
-            ]
-        ),
+        man_pages=man_pages((root / 'doc/source/conf.py').read_text()),
     )
+
+
+def man_pages(conf: str) -> tuple[str, ...]:
+    """Return the man pages that Sphinx makes.
+
+    :param conf: its configuration, which is not run: it imports Sphinx
+    :raises: PackageError if it does not list them
+    """
+    for node in ast.parse(conf).body:
+        if isinstance(node, ast.Assign) and node.targets[0].id == 'man_pages':
+            return tuple(
+                '%s.%s' % (page[1], page[4])
+                for page in ast.literal_eval(node.value)
+            )
+    raise PackageError('the configuration of Sphinx has no man_pages')
 
 
 def lines(text: str) -> list[str]:
