@@ -37,24 +37,36 @@ class _Moves(findings.Command):
             finding.waits,
         )
 
+    def is_read(self, finding) -> bool:
+        """Tell whether the move could be looked at.
+
+        :param finding: a move
+        """
+        return finding.move is not None
+
 
 class Audit(_Moves, findings.Audit):
     """List cross-cell moves that are not where they belong; change nothing.
 
-    The exit code is 0 if there are none, and 2 if there are. Example:
-    nova-xcell-manage --config-file /etc/nova/nova.conf cross-cell audit -f
-    json
+    A move that is under way is listed too. A cell that cannot be looked at is
+    listed with the reason.
     """
+
+    examples = ('cross-cell audit', 'cross-cell audit -f json')
 
 
 class Heal(_Moves, findings.Heal):
     """Bring cross-cell moves that nobody drives to an end.
 
-    A move that a conductor or a host still works on is left alone. The exit
-    code is 1 if a move could not be brought to an end; run it again then, or
-    leave it to nova-conductor. Example: nova-xcell-manage --config-file
-    /etc/nova/nova.conf cross-cell heal --dry-run
+    A move is finished, confirmed, reverted or rolled back. One that a
+    conductor or a host still works on is left alone. If a move could not be
+    brought to an end, run it again, or leave it to nova-conductor.
     """
+
+    examples = (
+        'cross-cell heal --dry-run',
+        'cross-cell heal --server 3f1c9a52-6f0e-4d7b-9f4c-0a8c6b2d1e77',
+    )
 
     def afterwards(self, doctor, server: str | None) -> None:
         """Delete what moves have left in Glance.

@@ -3,18 +3,32 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 
 from cliff import app
 from cliff import commandmanager
-from oslo_log import log as logging
 import pbr.version
+
+from nova_xcell.cmd import described
+from nova_xcell.cmd import exits
+from nova_xcell.cmd import messages
 
 #: Where the commands are found.
 NAMESPACE = 'nova_xcell.manage'
 
+#: What of the log is shown on standard error: with -q, without -v, and with
+#: one or more of it. An error has its own line there in any case.
+_LEVELS = (
+    logging.CRITICAL,
+    logging.CRITICAL,
+    logging.WARNING,
+    logging.INFO,
+    logging.DEBUG,
+)
 
-class _Commands(commandmanager.CommandManager):
+
+class Commands(commandmanager.CommandManager):
     """Finds the commands, one of which has underscores in its name."""
 
     def load_commands(self, namespace):
@@ -30,8 +44,31 @@ class _Commands(commandmanager.CommandManager):
             self.commands[name] = found
 
 
+class _OneLine(logging.Formatter):
+    """Says of an error what there is to say on one line."""
+
+    def format(self, record):
+        """Return the line, and the traceback if one is wanted.
+
+        :param record: of what has happened
+        """
+        if isinstance(record.msg, BaseException):
+            text = messages.explain(record.msg)
+        else:
+            text = messages.line(record.getMessage())
+        if record.exc_info:
+            text += '\n' + messages.masked(
+                self.formatException(record.exc_info)
+            )
+        return '%s: %s' % (described.PROGRAM, text)
+
+
 class Manage(app.App):
     """The command; reads the configuration of a conductor."""
+
+    NAME = described.PROGRAM
+    #: Of errors. What services would log is the business of oslo.log.
+    LOG = logging.getLogger('nova_xcell.errors')
 
     def __init__(self) -> None:
         super().__init__(
@@ -39,7 +76,7 @@ class Manage(app.App):
             'where the API database can be reached, with the configuration '
             'of nova-conductor.',
             version=pbr.version.VersionInfo('nova-xcell').version_string(),
-            command_manager=_Commands(NAMESPACE),
+            command_manager=Commands(NAMESPACE),
             deferred_help=True,
         )
 
@@ -52,40 +89,98 @@ class Manage(app.App):
         :returns: the parser
         """
         parser = super().build_option_parser(
-            description, version, argparse_kwargs
+            description,
+            version,
+            {
+                'prog': described.PROGRAM,
+                'epilog': described.epilog(
+                    'cross-cell audit',
+                    '--config-file /etc/nova/nova.conf cross-cell audit -f '
+                    'json',
+                    'help cross-cell heal',
+                ),
+                **(argparse_kwargs or {}),
+            },
         )
-        for option in ('--config-file', '--config-dir'):
+        described.keep_paragraphs(parser)
+        for option, default in (
+            ('--config-file', 'nova.conf in ~/.nova, ~, /etc/nova and /etc'),
+            ('--config-dir', 'nova.conf.d in the same places'),
+        ):
             parser.add_argument(
                 option,
                 action='append',
                 default=[],
                 metavar='PATH',
-                help='as for the commands of Nova; may be repeated',
+                help='as for the commands of Nova; may be repeated; if not '
+                'given, ' + default,
             )
         return parser
+
+    def configure_logging(self):
+        """Let errors go to standard error, whatever the configuration says."""
+        handler = logging.StreamHandler(self.stderr)
+        handler.setFormatter(_OneLine())
+        self.LOG.handlers = [handler]
+        self.LOG.propagate = False
 
     def initialize_app(self, argv):
         """Read the configuration.
 
         :param argv: words behind the global options
         """
-        if not argv or argv[0] in ('help', 'complete'):
+        if self.options.deferred_help:
             return
-        arguments = ['nova-xcell-manage']
-        for name in ('config_file', 'config_dir'):
-            for path in getattr(self.options, name):
-                arguments += ['--%s' % name.replace('_', '-'), path]
-        # Here, and not above: help has to work without Nova's files.
-        from nova import config
-        from nova import objects
-        import nova.conf
+        self._check_command(argv)
+        if argv[0] not in ('help', 'complete'):
+            # Imported late: help has to work without Nova's files.
+            from nova_xcell.cmd import configuration
 
-        from nova_xcell import conf as xcell_conf
+            configuration.read(
+                described.PROGRAM, self._host_options(), self._level()
+            )
 
-        config.parse_args(arguments)
-        xcell_conf.register_opts(nova.conf.CONF)
-        logging.setup(nova.conf.CONF, 'nova')
-        objects.register_all()
+    def _check_command(self, argv: list[str]) -> None:
+        if not argv:
+            self.parser.error(
+                'name a command; "%s help" lists them' % self.NAME
+            )
+        try:
+            self.command_manager.find_command(argv)
+        except ValueError:
+            self.parser.error(
+                '%r is not a command; did you mean: %s?'
+                % (' '.join(argv), ', '.join(self.get_fuzzy_matches(argv[0])))
+            )
+
+    def _host_options(self) -> list[str]:
+        """Return what of the command line is for the host as well."""
+        words = ['--debug'] if self._level() == logging.DEBUG else []
+        for name, paths in (
+            ('--config-file', self.options.config_file),
+            ('--config-dir', self.options.config_dir),
+            ('--log-file', filter(None, [self.options.log_file])),
+        ):
+            for path in paths:
+                words += [name, path]
+        return words
+
+    def _level(self) -> int:
+        if self.options.debug:
+            return logging.DEBUG
+        return _LEVELS[min(self.options.verbose_level, len(_LEVELS) - 1)]
+
+    def run(self, argv):
+        """Run a command.
+
+        :param argv: words
+        :returns: the exit code
+        """
+        try:
+            return super().run(argv)
+        except Exception:
+            # With --debug, and logged with its traceback already.
+            return exits.Exit.FAILED
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -94,7 +189,9 @@ def main(argv: list[str] | None = None) -> int:
     :param argv: words; those of the process if None
     :returns: the exit code
     """
-    return Manage().run(sys.argv[1:] if argv is None else argv)
+    return exits.program(
+        lambda: Manage().run(sys.argv[1:] if argv is None else argv)
+    )
 
 
 if __name__ == '__main__':

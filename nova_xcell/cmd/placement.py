@@ -4,12 +4,19 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import typing as ty
 
-from cliff import command
+from cliff import lister
+from cliff.formatters import base
+from stevedore import extension
 
 from nova_xcell import exception
-from nova_xcell.cmd import progress
+from nova_xcell import releases
+from nova_xcell.cmd import configuration
+from nova_xcell.cmd import described
+from nova_xcell.cmd import exits
+from nova_xcell.cmd import reshape_rows
 from nova_xcell.cmd import reshaping
 
 
@@ -19,18 +26,15 @@ class UnknownHost(exception.XcellError):
     msg_fmt = 'There is no compute host %(name)s: %(reason)s'
 
 
-class BadArguments(exception.XcellError):
-    msg_fmt = '%(reason)s'
-
-
 def _placement(files: ty.Sequence[str]):
+    releases.installed('placement')
     # Imported late: help needs none of the host's modules.
     from nova_xcell.reshaper import direct
     from nova_xcell.reshaper import placement
 
-    return placement.Placement(
-        direct.connect(direct.configured(files)), workers=1
-    )
+    config = direct.configured(files)
+    configuration.check_connection(config, 'placement_database')
+    return placement.Placement(direct.connect(config), workers=1)
 
 
 def _nodes_of(host: str) -> list[str]:
@@ -52,16 +56,55 @@ def _nodes_of(host: str) -> list[str]:
     return [node.uuid for node in nodes]
 
 
-class MigrateComputeInventory(command.Command):
+class Text(base.ListFormatter):
+    """Lines and trees for people, written while the command runs."""
+
+    def add_argument_group(self, parser):
+        """Add no option.
+
+        :param parser: of the command
+        """
+
+    def emit_list(self, column_names, data, stdout, parsed_args):
+        """Write what there is to say of each node as soon as it is known.
+
+        :param column_names: not used
+        :param data: how it went with each node, as it is done
+        :param stdout: where to write
+        :param parsed_args: what was given
+        """
+        for outcome in data:
+            for line in _told(outcome, parsed_args.dry_run):
+                stdout.write(line + '\n')
+            stdout.flush()
+
+
+class MigrateComputeInventory(described.Described, lister.Lister):
     """Reshape nodes in Placement's database, without any service.
 
     For an upgrade that skips releases: nothing but the databases has to run.
     A node that needs nothing is passed over, and so is one that a run before
-    has done, which makes it safe to run it again. The exit code is 1 if a node
-    could not be reshaped; that of a dry run is 2 if there is something to do.
-    Example: nova-xcell-manage --config-file /etc/nova/nova.conf placement
-    migrate_compute_inventory --rules rules.yaml --all --dry-run
+    has done, which makes it safe to run it again. If it is interrupted, run it
+    again with the same undo file.
     """
+
+    examples = (
+        'placement migrate_compute_inventory --rules rules.yaml --all '
+        '--dry-run',
+        'placement migrate_compute_inventory --rules rules.yaml --all '
+        '--undo-file undo.json',
+        'placement migrate_compute_inventory --undo undo.json',
+    )
+    formatter_default = 'text'
+    code = exits.Exit.OK
+
+    def _load_formatter_plugins(self):
+        """Return what -f can be: those of cliff, and one of our own."""
+        found = super()._load_formatter_plugins()
+        found.extensions.append(
+            extension.Extension('text', None, Text, Text())
+        )
+        return found
 
     def get_parser(self, prog_name):
         """Add the options.
@@ -86,11 +129,7 @@ class MigrateComputeInventory(command.Command):
             help='all nodes of a compute host, as the databases of Nova say',
         )
         reshaping.add_all(nodes)
-        parser.add_argument(
-            '--dry-run',
-            action='store_true',
-            help='only show what would be done',
-        )
+        reshaping.add_dry_run(parser)
         parser.add_argument(
             '--undo-file',
             metavar='FILE',
@@ -106,36 +145,26 @@ class MigrateComputeInventory(command.Command):
             help='configuration of Placement, for its database; may be '
             'repeated; where Placement looks for it if not given',
         )
+        self._refuse = parser.error
         return parser
 
     def take_action(self, parsed_args):
         """Reshape each node, or undo that.
 
         :param parsed_args: what was given
-        :returns: the exit code
+        :returns: columns and rows
         """
-        _check(parsed_args)
+        problem = _problem(parsed_args)
+        if problem:
+            self._refuse(problem)
         placement = _placement(parsed_args.placement_config_file)
         do = _undoing if parsed_args.undo else _doing
         tasks = do(placement, parsed_args, self._wanted(parsed_args))
-        code = 0
-        bar = progress.Progress(len(tasks))
-        for name, task in tasks:
-            bar.show(name)
-            try:
-                plan = task()
-            except exception.XcellError as exc:
-                code = 1
-                told = ['%s: %s' % (name, exception.one_line(exc))]
-            else:
-                code = reshaping.worst(code, plan, parsed_args.dry_run)
-                told = list(_told(plan, parsed_args.dry_run))
-            bar.step()
-            bar.clear()
-            for line in told:
-                self.app.stdout.write(line + '\n')
-            self.app.stdout.flush()
-        return code
+        outcomes = reshaping.each(self, tasks, parsed_args.dry_run)
+        if parsed_args.formatter == 'text':
+            return (), outcomes
+        rows = map(reshape_rows.of_outcome, outcomes)
+        return reshape_rows.COLUMNS, list(itertools.chain.from_iterable(rows))
 
     def _wanted(self, parsed_args) -> list[str] | None:
         """Return names or UUIDs of nodes; None for all."""
@@ -143,23 +172,44 @@ class MigrateComputeInventory(command.Command):
             return _nodes_of(parsed_args.host)
         return parsed_args.node or None
 
+    def produce_output(self, parsed_args, column_names, data):
+        """Write the result.
 
-def _check(parsed_args: argparse.Namespace) -> None:
+        :param parsed_args: what was given
+        :param column_names: of the rows
+        :param data: rows, or how it goes with each node
+        :returns: nothing of interest
+        """
+        if parsed_args.formatter != 'text':
+            return super().produce_output(parsed_args, column_names, data)
+        # It has no columns to choose or to sort by.
+        return self.formatter.emit_list(
+            column_names, data, self.app.stdout, parsed_args
+        )
+
+    def run(self, parsed_args):
+        """Run it.
+
+        :param parsed_args: what was given
+        :returns: the exit code
+        """
+        return super().run(parsed_args) or self.code
+
+
+def _problem(parsed_args: argparse.Namespace) -> str | None:
+    """Return what is wrong with the command line, or None."""
     if parsed_args.rules and not (
         parsed_args.node or parsed_args.host or parsed_args.all
     ):
-        raise BadArguments(
-            reason='--rules needs one of --node, --host and --all'
-        )
+        return '--rules needs one of --node, --host and --all'
     if parsed_args.undo and parsed_args.undo_file:
-        raise BadArguments(reason='--undo-file goes with --rules only')
+        return '--undo-file goes with --rules only'
+    return None
 
 
-#: The name of a node and what to do, which returns the plan.
-_Tasks = list[tuple[str, ty.Callable[[], ty.Any]]]
-
-
-def _doing(placement, parsed_args, wanted: list[str] | None) -> _Tasks:
+def _doing(
+    placement, parsed_args, wanted: list[str] | None
+) -> list[reshaping.Task]:
     from nova_xcell.reshaper import client
     from nova_xcell.reshaper import placement as placement_module
     from nova_xcell.reshaper import rules_file
@@ -183,7 +233,9 @@ def _doing(placement, parsed_args, wanted: list[str] | None) -> _Tasks:
     ]
 
 
-def _undoing(placement, parsed_args, wanted: list[str] | None) -> _Tasks:
+def _undoing(
+    placement, parsed_args, wanted: list[str] | None
+) -> list[reshaping.Task]:
     from nova_xcell.reshaper import client
     from nova_xcell.reshaper import undo_file
 
@@ -204,19 +256,20 @@ def _undoing(placement, parsed_args, wanted: list[str] | None) -> _Tasks:
     ]
 
 
-def _told(plan, dry_run: bool) -> ty.Iterator[str]:
+def _told(outcome: reshaping.Outcome, is_dry: bool) -> ty.Iterator[str]:
     """Return what there is to say about a node."""
     from nova_xcell.reshaper import diff
 
-    name = plan.tree.name
-    if plan.problems:
-        yield '%s: left as it is' % name
-    elif plan.is_empty:
-        yield '%s: nothing to do' % name
+    name, plan, result, reason = outcome
+    if plan is None:
+        yield '%s: %s: %s' % (name, result, reason)
+        return
+    if plan.problems or plan.is_empty:
+        yield '%s: %s' % (name, result)
     else:
         yield '%s: %s, %d providers and %d consumers' % (
             name,
-            'would be done' if dry_run else 'done',
+            result,
             len(plan.inventories),
             len(plan.changes),
         )
@@ -228,5 +281,5 @@ def _told(plan, dry_run: bool) -> ty.Iterator[str]:
         )
     for note in plan.notes:
         yield '  note: %s' % note
-    if dry_run and not plan.is_empty:
+    if is_dry and not plan.is_empty:
         yield from ('  ' + line for line in diff.lines(plan))

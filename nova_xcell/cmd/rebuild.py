@@ -35,20 +35,33 @@ class _Rebuilds(findings.Command):
             finding.waits,
         )
 
+    def is_read(self, finding) -> bool:
+        """Tell whether the server could be looked at.
+
+        :param finding: something that is wrong with a server
+        """
+        return finding.leftover is not None
+
 
 class Audit(_Rebuilds, findings.Audit):
     """List what failed rebuilds have left; change nothing.
 
-    Looks at servers that were rebuilt, or were to be. The exit code is 0 if
-    nothing is wrong, and 2 if something is. Example: nova-xcell-manage
-    --config-file /etc/nova/nova.conf rebuild audit -f json
+    Looks at servers that were rebuilt, or were to be, and asks the database,
+    Cinder and Placement for each. A server or a cell that cannot be looked at
+    is listed with the reason.
     """
+
+    examples = ('rebuild audit', 'rebuild audit -f csv -c Server -c Problem')
 
 
 class Heal(_Rebuilds, findings.Heal):
     """Mend what failed rebuilds have left.
 
     Allocations, attachments and the stored image are set right; no server is
-    rebuilt. The exit code is 1 if something could not be mended. Example:
-    nova-xcell-manage --config-file /etc/nova/nova.conf rebuild heal --dry-run
+    rebuilt.
     """
+
+    examples = (
+        'rebuild heal --dry-run',
+        'rebuild heal --server 3f1c9a52-6f0e-4d7b-9f4c-0a8c6b2d1e77',
+    )

@@ -3,11 +3,35 @@
 
 from __future__ import annotations
 
+import logging
 import typing as ty
 
 from oslo_utils import timeutils
 
-from nova_xcell.cmd import findings
+from nova_xcell.cmd import exits
+from nova_xcell.cmd import messages
+from nova_xcell.cmd import progress
+
+LOG = logging.getLogger(__name__)
+
+#: The name of a node and what to do, which returns the plan.
+Task = tuple[str, ty.Callable[[], ty.Any]]
+
+
+class Outcome(ty.NamedTuple):
+    """How it went with one node.
+
+    :ivar node: its name
+    :ivar plan: what was or would be changed; None if that could not be found
+        out or done
+    :ivar result: in a word
+    :ivar reason: why there is no plan, or None
+    """
+
+    node: str
+    plan: ty.Any
+    result: str
+    reason: str | None = None
 
 
 def add_node(parser: ty.Any) -> None:
@@ -31,6 +55,18 @@ def add_all(parser: ty.Any) -> None:
     """
     parser.add_argument(
         '--all', action='store_true', help='all nodes the rules are for'
+    )
+
+
+def add_dry_run(parser: ty.Any) -> None:
+    """Add the option that keeps a command from changing anything.
+
+    :param parser: of the command
+    """
+    parser.add_argument(
+        '--dry-run',
+        action='store_true',
+        help='only show what would be done',
     )
 
 
@@ -61,13 +97,49 @@ def wanted(nodes: ty.Mapping[str, str], rules: tuple) -> dict[str, str]:
     }
 
 
-def worst(code: int, plan: ty.Any, is_dry: bool = True) -> int:
-    """Return the exit code after one more node.
+def each(
+    command: ty.Any, tasks: ty.Sequence[Task], is_dry: bool
+) -> ty.Iterator[Outcome]:
+    """Do something for each node; one that fails does not stop the others.
 
-    :param code: that of the nodes before
-    :param plan: of the node
-    :param is_dry: whether nothing was to be changed
+    If it is interrupted, what is left is not begun.
+
+    :param command: of cliff, the exit code of which is set
+    :param tasks: what to do
+    :param is_dry: whether nothing is changed
     """
-    if plan.problems or code == 1:
-        return 1
-    return findings.FOUND if is_dry and not plan.is_empty else code
+    bar = progress.of(command.app, len(tasks))
+    for name, task in tasks:
+        bar.show(name)
+        try:
+            plan = task()
+            outcome = Outcome(name, plan, _result(plan, is_dry))
+            code = _code(plan, is_dry)
+        except KeyboardInterrupt:
+            outcome = Outcome(name, None, 'interrupted', 'Ctrl-C')
+            code = exits.Exit.INTERRUPTED
+        except Exception as exc:
+            if not messages.is_expected(exc):
+                LOG.exception('Node %s could not be reshaped.', name)
+            outcome = Outcome(name, None, 'failed', messages.explain(exc))
+            code = exits.Exit.FAILED
+        command.code = exits.worst(command.code, code)
+        bar.step()
+        bar.clear()
+        yield outcome
+        if code == exits.Exit.INTERRUPTED:
+            return
+
+
+def _code(plan: ty.Any, is_dry: bool) -> exits.Exit:
+    if plan.problems:
+        return exits.Exit.FAILED
+    return exits.Exit.OK if plan.is_empty or not is_dry else exits.Exit.FOUND
+
+
+def _result(plan: ty.Any, is_dry: bool) -> str:
+    if plan.problems:
+        return 'left as it is'
+    if plan.is_empty:
+        return 'nothing to do'
+    return 'would be done' if is_dry else 'done'

@@ -7,10 +7,12 @@ the table of seams, and the files of the operator are read.
 
 import functools
 import sys
+import textwrap
 
 from oslo_config import cfg
 from oslo_policy import policy
 from oslo_upgradecheck import upgradecheck
+import pbr.version
 
 from nova_xcell import conf as xcell_conf
 from nova_xcell import exception
@@ -18,6 +20,12 @@ from nova_xcell import features
 from nova_xcell import policies
 from nova_xcell import releases
 from nova_xcell import seams
+from nova_xcell.cmd import exits
+from nova_xcell.cmd import messages
+
+PROGRAM = 'nova-xcell-status'
+#: Exit code if there is no result, that of the host's own command.
+BROKEN_OFF = 255
 
 _SUCCESS = upgradecheck.Code.SUCCESS
 _WARNING = upgradecheck.Code.WARNING
@@ -46,6 +54,17 @@ class Checks(upgradecheck.UpgradeCommands):
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         super().__init__()
         self.conf = conf
+
+    def _get_details(self, upgrade_check_result):
+        """Return details for the table; oslo.upgradecheck joins the lines.
+
+        :param upgrade_check_result: of one check
+        """
+        details = upgrade_check_result.details
+        return details and '\n'.join(
+            textwrap.fill(line, 60, subsequent_indent='  ')
+            for line in details.splitlines()
+        )
 
     @_failure_on_error
     def _check_host(self) -> upgradecheck.Result:
@@ -168,12 +187,50 @@ class Checks(upgradecheck.UpgradeCommands):
     )
 
 
-def main() -> int:
-    """Run ``nova-xcell-status``; the exit code is that of the worst check."""
-    # Not cfg.CONF: parsing that for project nova would arm this process.
-    conf = cfg.ConfigOpts()
+class _Configuration(cfg.ConfigOpts):
+    """Not cfg.CONF: parsing that for project nova would arm this process."""
+
+    def __call__(self, *args, **kwargs):
+        """Read it, and say in the help what this is."""
+        return super().__call__(
+            *args,
+            **{
+                'prog': PROGRAM,
+                'version': pbr.version.VersionInfo(
+                    'nova-xcell'
+                ).version_string(),
+                'description': 'Tells whether the installed Nova can be run '
+                'with nova-xcell. Nothing is changed and no service is asked.',
+                'epilog': 'Example: %s --config-file /etc/nova/nova.conf '
+                'upgrade check. Exit codes: 0 all is well, 1 a warning, 2 a '
+                'failure or a command line that is not understood, 255 the '
+                'command itself failed.' % PROGRAM,
+                **kwargs,
+            },
+        )
+
+
+def _check(argv: list[str]) -> int:
+    conf = _Configuration()
     xcell_conf.register_opts(conf)
-    return upgradecheck.main(conf, 'nova', Checks(conf))
+    try:
+        return upgradecheck.main(conf, 'nova', Checks(conf), argv)
+    except (cfg.Error, exception.XcellError, OSError) as exc:
+        if isinstance(exc, BrokenPipeError):
+            raise
+        print('%s: %s' % (PROGRAM, messages.explain(exc)), file=sys.stderr)
+        return BROKEN_OFF
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run ``nova-xcell-status``; the exit code is that of the worst check.
+
+    :param argv: words; those of the process if None
+    :returns: the exit code
+    """
+    return exits.program(
+        lambda: _check(sys.argv[1:] if argv is None else argv)
+    )
 
 
 if __name__ == '__main__':

@@ -7,6 +7,7 @@ anew when the user rebuilds the server.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Iterator
 import dataclasses
 
@@ -61,12 +62,17 @@ class Auditor:
         self.volume_api = cinder.API()
         self.placement = report.report_client_singleton()
 
-    def findings(self) -> Iterator[Finding]:
-        """Find what is wrong."""
+    def findings(
+        self, watch: Callable[[str], None] | None = None
+    ) -> Iterator[Finding]:
+        """Find what is wrong.
+
+        :param watch: called with the UUID of each server that is looked at
+        """
         for cell in cells.each(self.context):
             context = cells.targeted(self.context, cell)
             try:
-                yield from self._of_cell(context)
+                yield from self._of_cell(context, watch)
             except Exception as exc:
                 LOG.warning(
                     'The servers of cell %s cannot be looked at: %s',
@@ -98,7 +104,9 @@ class Auditor:
             return '%s: %s' % (type(exc).__name__, exc)
         return None
 
-    def _of_cell(self, context) -> Iterator[Finding]:
+    def _of_cell(
+        self, context, watch: Callable[[str], None] | None
+    ) -> Iterator[Finding]:
         marker = None
         while True:
             page = objects.InstanceList.get_by_filters(
@@ -109,6 +117,8 @@ class Auditor:
                 marker=marker,
             )
             for instance in page:
+                if watch:
+                    watch(instance.uuid)
                 if instance.host and _was_rebuilt(context, instance):
                     yield from self._of_server(context, instance)
             if len(page) < _PAGE:

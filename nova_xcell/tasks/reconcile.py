@@ -91,15 +91,15 @@ def end_delete(move: xcell_move.Move) -> None:
 class Finding:
     """A move that is not where it has to go.
 
-    :ivar server: UUID of the server
-    :ivar migration: UUID of the migration
+    :ivar server: UUID of the server, None if a cell cannot be looked at
+    :ivar migration: UUID of the migration, or None as well
     :ivar move: the move, None if it cannot be read
     :ivar goal: where it has to go
     :ivar waits: why nothing can or may be done about it now, or None
     """
 
-    server: str
-    migration: str
+    server: str | None
+    migration: str | None
     move: xcell_move.Move | None = None
     goal: goal.Goal | None = None
     waits: str | None = None
@@ -132,9 +132,18 @@ class Reconciler:
         """
         left_images.delete_all(self.context, self.clients, server)
 
-    def findings(self) -> ty.Iterator[Finding]:
-        """Find the moves that are not where they have to go."""
-        for key in sorted(self._candidates()):
+    def findings(
+        self, watch: ty.Callable[[str], None] | None = None
+    ) -> ty.Iterator[Finding]:
+        """Find the moves that are not where they have to go.
+
+        :param watch: called with the UUID of each server that is looked at
+        """
+        candidates, unread = self._candidates()
+        yield from unread
+        for key in sorted(candidates):
+            if watch:
+                watch(key[0])
             try:
                 move = xcell_move.Move(self.context, *key)
                 wanted = move.goal()
@@ -181,22 +190,26 @@ class Reconciler:
             return '%s: %s' % (type(exc).__name__, exc)
         return None
 
-    def _candidates(self) -> set[tuple[str, str]]:
+    def _candidates(self) -> tuple[set[tuple[str, str]], list[Finding]]:
         """Return server and migration of every move that may not be over.
 
-        A cell that does not answer is left out.
+        A cell that does not answer is a finding of its own.
         """
         found: set[tuple[str, str]] = set()
+        unread = []
         for cell in cells.each(self.context):
             try:
                 found.update(_open_moves(cells.targeted(self.context, cell)))
             except Exception as exc:
-                LOG.warning(
-                    'The moves of cell %s cannot be looked at: %s',
-                    cell.identity,
-                    exc,
+                unread.append(
+                    Finding(
+                        None,
+                        None,
+                        waits='The moves of cell %s cannot be looked at: %s'
+                        % (cell.identity, exc),
+                    )
                 )
-        return found
+        return found, unread
 
     def _driver(self, move: xcell_move.Move) -> str | None:
         """Return who may be driving a move, None if nobody is."""

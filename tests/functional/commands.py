@@ -25,3 +25,14 @@ def run(*words: str) -> tuple[int, str]:
     with contextlib.redirect_stdout(output):
         code = manage.main(list(words))
     return code, output.getvalue()
+
+
+def run_apart(*words: str) -> tuple[int, str, str]:
+    """Run a command.
+
+    :returns: the exit code, what was printed, and what of errors
+    """
+    errors = io.StringIO()
+    with contextlib.redirect_stderr(errors):
+        code, output = run(*words)
+    return code, output, errors.getvalue()

@@ -2,7 +2,13 @@
 """``nova-xcell-manage cross-cell`` on a move whose conductor died (XC-27)."""
 
 import json
+from unittest import mock
 
+import fixtures
+
+from nova_xcell.cmd import exits
+from nova_xcell.cmd import findings
+from nova_xcell.tasks import cells
 from nova_xcell.tasks import lease
 from tests.embedded import healing
 from tests.embedded import injection
@@ -47,17 +53,18 @@ class TestManage(faulty_move.FaultyMove):
         self.wait_until_abandoned()
         before = observe.snapshot(self, self.server['id'])
         code, rows = self.run_command('audit')
-        self.assertEqual(2, code)
+        self.assertEqual(exits.Exit.FOUND, code)
         self.assertEqual(1, len(rows))
         self.assertEqual(self.server['id'], rows[0]['Server'])
         self.assertEqual(('host1', 'host2'), (rows[0]['From'], rows[0]['To']))
         self.assertIn('finish the move', rows[0]['Plan'])
         code, rows = self.run_command('heal', '--dry-run')
-        self.assertEqual(0, code)
+        self.assertEqual(exits.Exit.FOUND, code)
         self.assertEqual('would be done', rows[0]['Result'])
-        code, rows = self.run_command(
-            'heal', '--server', 'a8b1f5a4-0000-4000-8000-000000000000'
-        )
+        with mock.patch.object(findings, '_check_server'):
+            code, rows = self.run_command(
+                'heal', '--server', 'a8b1f5a4-0000-4000-8000-000000000000'
+            )
         self.assertEqual((0, []), (code, rows))
         self.assertEqual(before, observe.snapshot(self, self.server['id']))
         code, rows = self.run_command('heal')
@@ -79,6 +86,45 @@ class TestManage(faulty_move.FaultyMove):
         self.assertEqual((0, 'left alone'), (code, rows[0]['Result']))
         self.assertIn('touched', rows[0]['Waits for'])
         self.assertEqual(before, observe.snapshot(self, self.server['id']))
+
+    def test_a_server_that_is_not_there(self):
+        """XC-27: a mistyped UUID is no server that has nothing to heal."""
+        stranger = 'a8b1f5a4-0000-4000-8000-000000000000'
+        code, output, errors = commands.run_apart(
+            'cross-cell', 'heal', '--server', stranger
+        )
+        self.assertEqual((exits.Exit.FAILED, ''), (code, output))
+        self.assertEqual(
+            'nova-xcell-manage: There is no server %s in any cell.\n'
+            % stranger,
+            errors,
+        )
+
+    def test_a_cell_that_does_not_answer(self):
+        """XC-27: what cannot be looked at is not in order."""
+        self.useFixture(
+            fixtures.MockPatchObject(
+                cells,
+                'targeted',
+                side_effect=RuntimeError(
+                    'no way to mysql://nova:s3cret@db/nova\n[SQL: SELECT]'
+                ),
+            )
+        )
+        code, rows = self.run_command('audit')
+        self.assertEqual(exits.Exit.FAILED, code)
+        self.assertEqual(2, len(rows))
+        for row in rows:
+            self.assertIsNone(row['Server'])
+            self.assertRegex(
+                row['Waits for'],
+                r'^The moves of cell .* cannot be looked at: no way to '
+                r'mysql://nova:\*\*\*@db/nova$',
+            )
+        code, rows = self.run_command('heal')
+        self.assertEqual(
+            (exits.Exit.FAILED, 'left alone'), (code, rows[0]['Result'])
+        )
 
     def wait_until_touched(self, row):
         def check():

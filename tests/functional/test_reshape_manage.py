@@ -7,7 +7,7 @@ import os
 import fixtures
 from oslo_utils.fixture import uuidsentinel as uuids
 
-from nova_xcell.cmd import findings
+from nova_xcell.cmd import exits
 from nova_xcell.cmd import reshape
 from tests.functional import commands
 from tests.functional import test_reshape
@@ -39,7 +39,7 @@ class TestManage(test_reshape.ReshapeTest):
     def test_plan_apply_undo(self):
         before = self.state()
         code, rows = self.of_rules('plan', '--node', 'node')
-        self.assertEqual(findings.FOUND, code)
+        self.assertEqual(exits.Exit.FOUND, code)
         (busy,) = (
             row for row in rows if row['Provider or consumer'] == uuids.busy
         )
@@ -47,7 +47,9 @@ class TestManage(test_reshape.ReshapeTest):
         self.assertIn('VGPU: 2', busy['After'])
         apply = ('apply', '--node', 'node', '--undo-file', self.undo_file)
         code, rows = self.of_rules(*apply, '--dry-run')
-        self.assertEqual((0, 'would be done'), (code, rows[-1]['What']))
+        self.assertEqual(
+            (exits.Exit.FOUND, 'would be done'), (code, rows[-1]['What'])
+        )
         self.assertEqual(before, self.state())
         self.assertFalse(os.path.exists(self.undo_file))
 
@@ -57,7 +59,9 @@ class TestManage(test_reshape.ReshapeTest):
         self.assertIn('node_gpu1', after)
         self.assertEqual((0, []), self.of_rules('plan', '--node', 'node'))
         code, rows = self.run_command('undo', self.undo_file, '--dry-run')
-        self.assertEqual((0, 'would be done'), (code, rows[-1]['What']))
+        self.assertEqual(
+            (exits.Exit.FOUND, 'would be done'), (code, rows[-1]['What'])
+        )
         self.assertEqual(after, self.state())
         code, rows = self.run_command('undo', self.undo_file)
         self.assertEqual((0, 'done'), (code, rows[-1]['What']))
@@ -82,6 +86,7 @@ class TestManage(test_reshape.ReshapeTest):
         )
         (problem,) = (row for row in rows if 'problem' in row['What'])
         self.assertEqual(uuids.busy, problem['Provider or consumer'])
+        self.assertIn('does not fit', problem['Why'])
         self.assertEqual(before, self.state())
 
     def test_file_of_another_run_is_kept(self):

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """``placement migrate_compute_inventory`` (RP-07, RP-09, RP-12)."""
 
+import contextlib
 import io
+import json
 import os
-import types
 from unittest import mock
 
 import fixtures
 from oslo_utils.fixture import uuidsentinel as uuids
 
-from nova_xcell.cmd import findings
+from nova_xcell.cmd import exits
 from nova_xcell.cmd import placement as command
 from nova_xcell.cmd import progress
+from nova_xcell.cmd import reshape_rows
+from nova_xcell.reshaper import client
 from nova_xcell.reshaper import direct
 from nova_xcell.reshaper import placement
 from tests.functional import commands
@@ -61,7 +64,7 @@ class TestOffline(OfflineBase):
         """A readable diff; a node that needs nothing is a no-op."""
         before = self.both()
         code, text = self.of_rules('--node', 'node', '--dry-run')
-        self.assertEqual(findings.FOUND, code)
+        self.assertEqual(exits.Exit.FOUND, code)
         for line in (
             '  -   CUSTOM_GPU 4',
             '  -     2 for %s' % uuids.busy,
@@ -88,7 +91,7 @@ class TestOffline(OfflineBase):
         self.assertEqual(after, self.both())
 
         code, text = self.run_command('--undo', self.undo_file, '--dry-run')
-        self.assertEqual(findings.FOUND, code)
+        self.assertEqual(exits.Exit.FOUND, code)
         self.assertEqual(after, self.both())
         code, text = self.run_command(
             '--undo', self.undo_file, '--node', 'other'
@@ -98,6 +101,37 @@ class TestOffline(OfflineBase):
         code, text = self.run_command('--undo', self.undo_file)
         self.assertEqual(0, code)
         self.assertEqual(before, self.both())
+
+    def test_formats(self):
+        """Rows for programs, each the same as of the reshape commands."""
+        code, text = self.of_rules('--node', 'node', '--dry-run', '-f', 'json')
+        self.assertEqual(exits.Exit.FOUND, code)
+        *rows, last = json.loads(text)
+        self.assertEqual(list(reshape_rows.COLUMNS), list(last))
+        self.assertEqual(
+            ('node', 'would be done'), (last['Node'], last['What'])
+        )
+        (busy,) = (
+            row for row in rows if row['Provider or consumer'] == uuids.busy
+        )
+        self.assertIn('VGPU: 2', busy['After'])
+        code, text = self.of_rules(
+            '--node', 'node', '-f', 'value', '-c', 'Node', '-c', 'What'
+        )
+        self.assertEqual((0, 'node done'), (code, text.splitlines()[-1]))
+
+    def test_interrupted(self):
+        """What is done is told; the rest is not begun, and can be later."""
+        before = self.both()
+        with mock.patch.object(
+            client.Client, 'apply', side_effect=KeyboardInterrupt
+        ) as apply:
+            code, text = self.of_rules('--all')
+        self.assertEqual(exits.Exit.INTERRUPTED, code)
+        self.assertEqual('node: interrupted: Ctrl-C\n', text)
+        apply.assert_called_once()
+        self.assertEqual(before, self.both())
+        self.assertEqual(0, self.of_rules('--all')[0])
 
     def test_nodes_of_a_host(self):
         with mock.patch.object(
@@ -191,11 +225,11 @@ class TestOffline(OfflineBase):
 
 
 class TestProgress(test_reshape.test.NoDBTestCase):
-    def drawn(self, total, is_shown):
+    def drawn(self, total, is_shown, **kwargs):
         stream = io.StringIO()
         stream.isatty = lambda: is_shown
-        bar = progress.Progress(total, stream)
-        for index in range(total):
+        bar = progress.Progress(total, stream, **kwargs)
+        for index in range(total or 2):
             bar.show('node-%d' % index)
             bar.step()
         bar.clear()
@@ -207,18 +241,26 @@ class TestProgress(test_reshape.test.NoDBTestCase):
                       self.drawn(3, True))  # fmt: skip
         self.assertEqual('', self.drawn(3, False))
         self.assertEqual('', self.drawn(1, True))
+        self.assertEqual('', self.drawn(3, True, is_wanted=False))
+
+    def test_nobody_knows_how_much(self):
+        self.assertEqual(
+            '\r\x1b[K[0] node-0\r\x1b[K[1] node-1\r\x1b[K',
+            self.drawn(None, True),
+        )
 
 
-class TestArguments(test_reshape.test.NoDBTestCase):
+class TestArguments(OfflineBase):
+    def refused(self, *words):
+        """Return the exit code of a command line that is not understood."""
+        with contextlib.redirect_stderr(io.StringIO()) as errors:
+            refusal = self.assertRaises(SystemExit, self.run_command, *words)
+        return refusal.code, errors.getvalue().splitlines()[-1]
+
     def test_nodes_have_to_be_named(self):
-        for words in (
-            {'rules': 'x', 'node': [], 'host': None, 'all': False,
-             'undo': None, 'undo_file': None},
-            {'rules': None, 'node': [], 'host': None, 'all': False,
-             'undo': 'x', 'undo_file': 'y'},
-        ):  # fmt: skip
-            self.assertRaises(
-                command.BadArguments,
-                command._check,
-                types.SimpleNamespace(**words),
-            )
+        code, line = self.refused('--rules', self.rules_file)
+        self.assertEqual(exits.Exit.USAGE, code)
+        self.assertIn('--rules needs one of', line)
+        code, line = self.refused('--undo', 'x', '--undo-file', 'y')
+        self.assertEqual(exits.Exit.USAGE, code)
+        self.assertIn('--undo-file goes with --rules only', line)

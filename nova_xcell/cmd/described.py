@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Help with examples and exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+import typing as ty
+
+from nova_xcell.cmd import exits
+
+#: Name of the command that has all others.
+PROGRAM = 'nova-xcell-manage'
+
+
+class _Paragraphs:
+    """Wraps paragraphs, and leaves those that are indented as they are."""
+
+    def _fill_text(self, text, width, indent):
+        fill = ty.cast(ty.Any, super())._fill_text
+        return '\n\n'.join(
+            textwrap.indent(paragraph.strip('\n'), indent)
+            if paragraph.startswith(' ')
+            else fill(paragraph.replace('::', ':'), width, indent)
+            for paragraph in text.split('\n\n')
+        )
+
+
+def keep_paragraphs(parser: argparse.ArgumentParser) -> None:
+    """Let help have the paragraphs of description and epilog.
+
+    :param parser: of a command
+    """
+    parser.formatter_class = type(
+        'HelpFormatter', (_Paragraphs, parser.formatter_class), {}
+    )
+
+
+def epilog(*examples: str) -> str:
+    """Return what stands at the end of help.
+
+    It is reStructuredText as well, for the documentation.
+
+    :param examples: command lines without the name of the program
+    """
+    lines = ['Examples::' if len(examples) > 1 else 'Example::', '']
+    lines += ['  %s %s' % (PROGRAM, example) for example in examples]
+    lines += ['', 'Exit codes::', '']
+    for code, meaning in exits.MEANINGS.items():
+        lines += textwrap.wrap(
+            meaning,
+            70,
+            initial_indent='  %-4d ' % code,
+            subsequent_indent=' ' * 7,
+        )
+    return '\n'.join(lines)
+
+
+class Described:
+    """Mixed into a command of cliff.
+
+    :cvar examples: command lines without the name of the program
+    """
+
+    examples: tuple[str, ...] = ()
+
+    def get_epilog(self) -> str:
+        """Return what stands at the end of help."""
+        found = ty.cast(ty.Any, super()).get_epilog()
+        return '\n\n'.join(filter(None, (epilog(*self.examples), found)))
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Return the parser.
+
+        :param prog_name: of the command
+        """
+        parser = ty.cast(ty.Any, super()).get_parser(prog_name)
+        keep_paragraphs(parser)
+        return parser
