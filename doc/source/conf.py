@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Configuration of Sphinx; run by ``tox -e docs``."""
 
+import fnmatch
 import pathlib
 
+from cliff import sphinxext
 from docutils import nodes
 from docutils.parsers import rst
 
+from nova_xcell.cmd import manage
+
 extensions = [
+    'cliff.sphinxext',
     'openstackdocstheme',
     'oslo_config.sphinxext',
     'oslo_policy.sphinxext',
@@ -44,8 +49,41 @@ class _ReleaseNotes(rst.Directive):
         ]
 
 
+autoprogram_cliff_application = 'nova-xcell-manage'
+autoprogram_cliff_app_dist_name = 'nova-xcell'
+# Options of cliff, which the page describes once for all commands.
+autoprogram_cliff_ignored = [
+    '--help', '--format', '--column', '--quote', '--noindent', '--max-width',
+    '--fit-width', '--print-empty', '--sort-column', '--sort-ascending',
+    '--sort-descending',
+]  # fmt: skip
+
+
+class _Commands(sphinxext.AutoprogramCliffDirective):
+    """Knows the command that has underscores in its name."""
+
+    def _load_commands(self):
+        manager = manage.Commands(self.arguments[0])
+        pattern = self.options.get('command', '*')
+        if not manager.commands:
+            raise self.error(
+                'There is no command in %s; is nova-xcell installed beside '
+                'Sphinx, and anew since the last command came?'
+                % self.arguments[0]
+            )
+        return {
+            name: self._load_command(manager, name)
+            for name in fnmatch.filter(sorted(manager.commands), pattern)
+        }
+
+
 def setup(app) -> None:
-    """Extend Sphinx."""
+    """Extend Sphinx.
+
+    :param app: Sphinx
+    """
+    app.setup_extension('cliff.sphinxext')
+    app.add_directive('autoprogram-cliff', _Commands, override=True)
     if not HAS_HISTORY:
         app.add_directive('release-notes', _ReleaseNotes)
 

@@ -36,16 +36,19 @@ def keep_paragraphs(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def epilog(*examples: str) -> str:
-    """Return what stands at the end of help.
-
-    It is reStructuredText as well, for the documentation.
+def examples_of(*examples: str) -> str:
+    """Return examples as help has them, and the documentation.
 
     :param examples: command lines without the name of the program
     """
     lines = ['Examples::' if len(examples) > 1 else 'Example::', '']
     lines += ['  %s %s' % (PROGRAM, example) for example in examples]
-    lines += ['', 'Exit codes::', '']
+    return '\n'.join(lines)
+
+
+def exit_codes() -> str:
+    """Return exit codes as help has them."""
+    lines = ['Exit codes::', '']
     for code, meaning in exits.MEANINGS.items():
         lines += textwrap.wrap(
             meaning,
@@ -62,12 +65,17 @@ class Described:
     :cvar examples: command lines without the name of the program
     """
 
+    app: ty.Any
     examples: tuple[str, ...] = ()
 
     def get_epilog(self) -> str:
         """Return what stands at the end of help."""
-        found = ty.cast(ty.Any, super()).get_epilog()
-        return '\n\n'.join(filter(None, (epilog(*self.examples), found)))
+        parts = [examples_of(*self.examples)]
+        # The documentation, which has no application, says it once for all.
+        if self.app is not None:
+            parts.append(exit_codes())
+        parts.append(ty.cast(ty.Any, super()).get_epilog())
+        return '\n\n'.join(filter(None, parts))
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """Return the parser.

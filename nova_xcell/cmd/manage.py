@@ -93,11 +93,16 @@ class Manage(app.App):
             version,
             {
                 'prog': described.PROGRAM,
-                'epilog': described.epilog(
-                    'cross-cell audit',
-                    '--config-file /etc/nova/nova.conf cross-cell audit -f '
-                    'json',
-                    'help cross-cell heal',
+                'epilog': '\n\n'.join(
+                    (
+                        described.examples_of(
+                            'cross-cell audit',
+                            '--config-file /etc/nova/nova.conf cross-cell '
+                            'audit -f json',
+                            'help cross-cell heal',
+                        ),
+                        described.exit_codes(),
+                    )
                 ),
                 **(argparse_kwargs or {}),
             },

@@ -31,6 +31,9 @@ _EXPECTED = {
     'sqlalchemy.exc.ArgumentError': 'the connection to a database is not '
     'valid: %s',
     'sqlalchemy.exc.SQLAlchemyError': 'the database cannot be used: %s',
+    'keystoneauth1.exceptions.auth_plugins.MissingAuthPlugin': '%s; how to '
+    'log in to a service is missing in the configuration, see auth_type in '
+    '[placement], [cinder] and [neutron]',
     'keystoneauth1.exceptions.base.ClientException': 'a service cannot be '
     'asked: %s',
     'cinderclient.exceptions.ClientException': 'Cinder refuses: %s',

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command, its configuration and a database; nothing else (RP-07)."""
 
+import json
 import os
 import subprocess
 import sys
@@ -105,19 +106,23 @@ class TestOffline(base.ProcessTest):
         before = self.allocations()
         rules = ('--rules', 'rules.yaml', '--node', 'node')
         self.assertIn(
-            '+     node_gpu0', self.command(*rules, '--dry-run', code=2)
+            '+     node_gpu0', self.command(*rules, '--dry-run', code=3)
         )
         self.assertEqual(before, self.allocations())
         output = self.command(*rules, '--undo-file', self.undo_file)
-        # Before that there may be what the log says of the database.
-        self.assertTrue(
-            output.endswith('node: done, 3 providers and 1 consumers\n'),
-            output,
-        )
+        self.assertEqual('node: done, 3 providers and 1 consumers\n', output)
         self.assertEqual("[{'CUSTOM_FAST_GPU': 2}]", self.allocations())
-        self.assertTrue(self.command(*rules).endswith('node: nothing to do\n'))
+        self.assertEqual('node: nothing to do\n', self.command(*rules))
         self.command('--undo', self.undo_file)
         self.assertEqual(before, self.allocations())
+
+    def test_nothing_but_the_result(self):
+        """What is logged is not on standard output, whatever is logged."""
+        output = self.command(
+            '--rules', 'rules.yaml', '--node', 'node', '--dry-run', '-f',
+            'json', '-vvvv', code=3,
+        )  # fmt: skip
+        self.assertEqual('would be done', json.loads(output)[-1]['What'])
 
     def test_without_a_configuration(self):
         self.write('placement.conf', '[DEFAULT]\n')
