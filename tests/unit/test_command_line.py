@@ -17,11 +17,13 @@ from oslotest import base
 import sqlalchemy.exc
 
 from nova_xcell import exception
+from nova_xcell import releases
 from nova_xcell.cmd import configuration
 from nova_xcell.cmd import described
 from nova_xcell.cmd import exits
 from nova_xcell.cmd import manage
 from nova_xcell.cmd import messages
+from nova_xcell.cmd import placement
 from nova_xcell.cmd import status
 
 COMMANDS = (
@@ -34,6 +36,10 @@ COMMANDS = (
     'reshape plan',
     'reshape undo',
 )
+
+
+class NoDatabase(exception.XcellError):
+    msg_fmt = 'no database: %(reason)s; look for it'
 
 
 def run(main, *words):
@@ -73,9 +79,9 @@ class TestHelp(base.BaseTestCase):
         self.assertTrue(command.examples)
         for example in command.examples:
             self.assertTrue(example.startswith(name), example)
-            command.get_parser(name).parse_args(
-                shlex.split(example)[len(name.split()) :]
-            )
+            parser = command.get_parser(name)
+            parser.error = self.fail
+            parser.parse_args(shlex.split(example)[len(name.split()) :])
 
     def test_of_the_program(self):
         code, output, errors = run(manage.main, '--help')
@@ -150,6 +156,12 @@ class TestErrors(base.BaseTestCase):
                 distribution='nova', version='35.0.0', supported='34'
             ),
             None,
+        ),
+        (
+            NoDatabase(
+                reason='gone\n(Background on this error at: https://x/e)'
+            ),
+            'no database: gone; look for it',
         ),
         (
             PermissionError(13, 'Permission denied', 'nova.log'),
@@ -251,6 +263,33 @@ class TestErrors(base.BaseTestCase):
         )  # fmt: skip
         self.assertEqual(logging.WARNING, first.args[2])
         self.assertEqual(['--debug'], second.args[1])
+
+
+@ddt.ddt
+class TestHost(base.BaseTestCase):
+    @ddt.data(
+        ('nova', (1,), 'is not supported'), ('no-nova', (1,), 'not installed')
+    )
+    @ddt.unpack
+    def test_nova(self, distribution, supported, expected):
+        """It is said before anything of it is imported."""
+        with mock.patch.dict(
+            releases.SUPPORTED, nova=(distribution, supported)
+        ):
+            code, output, errors = run(manage.main, 'rebuild', 'audit')
+        self.assertEqual((exits.Exit.FAILED, ''), (code, output))
+        self.assertRegex(
+            errors, '^nova-xcell-manage: %s .*%s' % (distribution, expected)
+        )
+        self.assertEqual(1, errors.count('\n'))
+
+    def test_placement(self):
+        with mock.patch.dict(
+            releases.SUPPORTED, placement=('openstack-placement', (1,))
+        ):
+            self.assertRaises(
+                exception.UnsupportedHost, placement._placement, []
+            )
 
 
 class TestEnds(base.BaseTestCase):
