@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import typing as ty
 
 import yaml
@@ -12,6 +13,10 @@ from nova_xcell import exception
 #: Bytes; far more than the rules of a large cloud need.
 MAX_SIZE = 1024 * 1024
 _MAX_DEPTH = 20
+#: Characters; a number with many digits takes long to read.
+_MAX_SCALAR = 1000
+#: Characters of a reason; it may quote what stands in the file.
+_MAX_REASON = 200
 
 Path = tuple[str | int, ...]
 
@@ -29,7 +34,10 @@ class _Bad(Exception):
 
 
 class _Loader(yaml.SafeLoader):
-    """Composes nodes; without aliases, a document cannot grow."""
+    """Composes nodes; without aliases, a document cannot grow.
+
+    Without tags nothing is made of a text that it does not look like.
+    """
 
     depth = 0
 
@@ -38,6 +46,12 @@ class _Loader(yaml.SafeLoader):
         line = event.start_mark.line + 1
         if isinstance(event, yaml.AliasEvent):
             raise _Bad(line, 'aliases are not supported')
+        if event.tag is not None:
+            raise _Bad(line, 'tags are not supported')
+        if isinstance(event, yaml.ScalarEvent) and (
+            len(event.value) > _MAX_SCALAR
+        ):
+            raise _Bad(line, 'longer than %d characters' % _MAX_SCALAR)
         if self.depth == _MAX_DEPTH:
             raise _Bad(line, 'nested too deeply')
         self.depth += 1
@@ -93,7 +107,10 @@ class Document:
                 for index, item in enumerate(node.value)
             ]
         if not isinstance(node, yaml.MappingNode):
-            return loader.construct_object(node)
+            value = loader.construct_object(node)
+            if isinstance(value, float) and not math.isfinite(value):
+                raise _Bad(node.start_mark.line + 1, 'not a finite number')
+            return value
         content = {}
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
@@ -126,4 +143,14 @@ class Document:
         return self._error(self.line(path), reason)
 
     def _error(self, line: int, reason: str) -> BadRules:
-        return BadRules(file=self.name, line=line, reason=reason)
+        return BadRules(file=self.name, line=line, reason=shortened(reason))
+
+
+def shortened(reason: str) -> str:
+    """Return the beginning of a reason, which may quote a whole file.
+
+    :param reason: what is wrong with it
+    """
+    if len(reason) <= _MAX_REASON:
+        return reason
+    return reason[:_MAX_REASON] + '...'

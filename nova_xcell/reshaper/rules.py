@@ -6,6 +6,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import fnmatch
+import itertools
 import re
 import typing as ty
 
@@ -22,6 +23,9 @@ NODE = '{node}'
 
 #: Nova derives these names from its configuration, and devices from them.
 _BOUND = 'CUSTOM_PMEM_NAMESPACE_'
+
+#: Of so many errors the one that tells most is looked for.
+_ERRORS = 100
 
 _PLACEHOLDER = re.compile(r'\{[^}]*\}')
 
@@ -144,11 +148,14 @@ def parse(text: str | bytes, name: str = 'rules') -> tuple[Rule, ...]:
     :raises: :class:`BadRules` with the line and the reason
     """
     found = document.Document(text, name)
+    if not isinstance(found.content, dict):
+        # Not quoted: it may be any file.
+        raise found.error((), 'this is no file of rules')
     validator = jsonschema.Draft7Validator(
         schema.RULES, format_checker=jsonschema.FormatChecker(['uuid'])
     )
     error = jsonschema.exceptions.best_match(
-        validator.iter_errors(found.content)
+        itertools.islice(validator.iter_errors(found.content), _ERRORS)
     )
     if error is not None:
         raise found.error(error.absolute_path, error.message)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from nova_xcell import exception
+from nova_xcell.reshaper import document
 from nova_xcell.reshaper import rules as rules_module
 
 
@@ -21,7 +22,11 @@ def read(path: str) -> tuple[rules_module.Rule, ...]:
         the reason, or OSError
     """
     with open(path, 'rb') as opened:
-        return rules_module.parse(opened.read(), path)
+        return rules_module.parse(
+            # No more than shows that it is too much.
+            opened.read(document.MAX_SIZE + 1),
+            path,
+        )
 
 
 def load(path: str | None) -> tuple[rules_module.Rule, ...]:

@@ -2,14 +2,20 @@
 """What the rules of a reshape look like, as a JSON schema."""
 
 #: The largest number Placement stores.
-_MAX_INT = 0x7FFFFFFF
+MAX_INT = 0x7FFFFFFF
 
 _NAME = {'type': 'string', 'minLength': 1, 'maxLength': 200}
-_CLASS = {'type': 'string', 'pattern': '^[A-Z0-9_]+$', 'maxLength': 255}
-_POSITIVE = {'type': 'integer', 'minimum': 1, 'maximum': _MAX_INT}
+#: The name of a resource class or trait; nothing that would change a URL.
+CLASS = {'type': 'string', 'pattern': r'^[A-Z0-9_]+\Z', 'maxLength': 255}
+_POSITIVE = {'type': 'integer', 'minimum': 1, 'maximum': MAX_INT}
 
 
-def _fixed(required: list[str], **properties) -> dict:
+def fixed(required: list[str], **properties) -> dict:
+    """Return the schema of an object that has no other properties.
+
+    :param required: names of those that have to be there
+    :param properties: schemas by name
+    """
     return {
         'type': 'object',
         'properties': properties,
@@ -22,12 +28,12 @@ def _list_of(items: dict) -> dict:
     return {'type': 'array', 'items': items, 'minItems': 1}
 
 
-_TRAITS = _list_of(_CLASS)
+_TRAITS = _list_of(CLASS)
 
-_INVENTORY = _fixed(
+_INVENTORY = fixed(
     ['total'],
     total=_POSITIVE,
-    reserved={'type': 'integer', 'minimum': 0, 'maximum': _MAX_INT},
+    reserved={'type': 'integer', 'minimum': 0, 'maximum': MAX_INT},
     min_unit=_POSITIVE,
     max_unit=_POSITIVE,
     step_size=_POSITIVE,
@@ -39,20 +45,20 @@ _INVENTORY = _fixed(
 )
 
 _NAMED = _list_of(
-    _fixed(
+    fixed(
         ['name'],
         name=_NAME,
         traits=_TRAITS,
         inventories={
             'type': 'object',
-            'propertyNames': _CLASS,
+            'propertyNames': CLASS,
             'additionalProperties': _INVENTORY,
             'minProperties': 1,
         },
     )
 )
 
-_MADE = _fixed(
+_MADE = fixed(
     [],
     count={'type': 'integer', 'minimum': 1, 'maximum': 1000},
     name=_NAME,
@@ -78,25 +84,25 @@ _SPREAD = {
     },
 }
 
-_RULE = _fixed(
+_RULE = fixed(
     [],
     name=_NAME,
     nodes=_list_of(_NAME),
-    move=_fixed(['resource_class', 'to'], resource_class=_CLASS, **_SPREAD),
-    split=_fixed(
+    move=fixed(['resource_class', 'to'], resource_class=CLASS, **_SPREAD),
+    split=fixed(
         ['resource_classes', 'to'],
-        resource_classes={**_list_of(_CLASS), 'uniqueItems': True},
+        resource_classes={**_list_of(CLASS), 'uniqueItems': True},
         together={'type': 'boolean'},
         **_SPREAD,
     ),
-    rename=_fixed(
+    rename=fixed(
         ['resource_class', 'to'],
-        resource_class=_CLASS,
-        to=_CLASS,
+        resource_class=CLASS,
+        to=CLASS,
         providers=_NAME,
     ),
 )
 
-RULES = _fixed(
+RULES = fixed(
     ['version', 'rules'], version={'const': 1}, rules=_list_of(_RULE)
 )

@@ -7,14 +7,19 @@ import copy
 import math
 import typing as ty
 
+import jsonschema
+
 from nova_xcell import exception
+from nova_xcell.reshaper import document
+from nova_xcell.reshaper import new_provider
 from nova_xcell.reshaper import plan as plan_module
 from nova_xcell.reshaper import tree as tree_module
+from nova_xcell.reshaper import undo_schema
 from nova_xcell.reshaper.tree import Problem
 
 VERSION = 1
-_KEYS = {'version', 'node', 'root', 'new', 'traits', 'inventories',
-         'consumers', 'origins', 'attempt'}  # fmt: skip
+
+_VALIDATOR = jsonschema.Draft7Validator(undo_schema.RECORD)
 
 
 class BadRecord(exception.XcellError):
@@ -64,11 +69,32 @@ def check(content: ty.Any) -> str | None:
 
     :param content: what was read from JSON
     """
-    if not isinstance(content, dict) or set(content) != _KEYS:
+    if not isinstance(content, dict) or (
+        set(content) != undo_schema.RECORD['properties'].keys()
+    ):
         return 'this is no record of a reshape'
     if content['version'] != VERSION:
-        return 'version %r of the record is not known' % content['version']
+        return document.shortened(
+            'version %r of the record is not known' % content['version']
+        )
+    error = next(_VALIDATOR.iter_errors(content), None)
+    if error is not None:
+        return document.shortened(
+            '%s: %s' % ('.'.join(map(str, error.absolute_path)), error.message)
+        )
+    for new in content['new']:
+        if not _is_ours(new):
+            # Undoing deletes it.
+            return 'provider %s was not created by a reshape' % new['uuid']
     return None
+
+
+def _is_ours(new: ty.Mapping) -> bool:
+    try:
+        made = new_provider.make_uuid(new['parent'], new['name'])
+    except ValueError:
+        return False
+    return new['uuid'] == made
 
 
 def was_not_done(earlier: ty.Mapping, later: ty.Mapping) -> bool:
@@ -150,6 +176,7 @@ def _held(content, tree) -> dict[str, dict[str, tree_module.Amounts]]:
     origins = {
         (there[0], there[1]): (there[2], there[3])
         for there in content['origins']
+        if there[2] in tree.providers
     }
     for consumer in sorted({each for held in known.values() for each in held}):
         now = {
@@ -186,6 +213,14 @@ def _differs(content, tree, side: int) -> list[Problem]:
     problems = []
     for key, change in content['inventories'].items():
         provider = tree.providers.get(key)
+        if provider is None and side:
+            problems.append(
+                Problem(
+                    tree_module.CHANGED,
+                    'provider %s is gone' % change['name'],
+                )
+            )
+            continue
         inventories = provider.inventories if provider else {}
         for name, sides in change['classes'].items():
             if not _same(inventories.get(name), sides[side]):

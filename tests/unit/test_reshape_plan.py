@@ -347,6 +347,23 @@ class TestUndo(unittest.TestCase):
         self.after = reshape_trees.applied(self.plan)
         self.gpu0 = self.plan.new[0].uuid
 
+    def test_provider_is_gone(self):
+        del self.after.providers[reshape_trees.NODE]
+        plan = undo.make(self.record, self.after)
+        self.assertIn(
+            'provider node is gone',
+            [problem.reason for problem in plan.problems],
+        )
+
+    def test_origin_that_is_no_provider_of_the_tree(self):
+        """Of a consumer that came later; nobody has to know where to."""
+        self.record['origins'] = [
+            [*there[:2], reshape_trees.key('elsewhere'), there[3]]
+            for there in self.record['origins']
+        ]
+        self.record['consumers'] = {}
+        self.assertFalse(undo.make(self.record, self.after).is_empty)
+
     def test_nothing_to_undo(self):
         """The reshape was not sent, or was undone."""
         self.assertTrue(undo.make(self.record, self.before).is_empty)

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules of a reshape: what they mean, and what is wrong with them (RP-06)."""
 
+import os
+import tempfile
 import unittest
+from unittest import mock
 
 import ddt
 
 from nova_xcell.reshaper import document
 from nova_xcell.reshaper import rules
+from nova_xcell.reshaper import rules_file
 
 HEAD = 'version: 1\nrules:\n'
 
@@ -106,7 +110,9 @@ class TestBadRules(unittest.TestCase):
         return str(caught.exception)
 
     @ddt.data(
-        ('', 1, 'is not of type'),
+        ('', 1, 'no file of rules'),
+        # Quoted it would tell whoever may run the command, and not read.
+        ('root:x:0:0:root:/root:/bin/sh\n', 1, 'this is no file of rules'),
         ('version: 2\nrules: []\n', 1, '1 was expected'),
         (HEAD + '- {}\n', 3, 'not none'),
         (HEAD + '- nodes: [a]\n  teleport: {}\n', 3, "'teleport'"),
@@ -114,8 +120,24 @@ class TestBadRules(unittest.TestCase):
         (HEAD + '- &a {}\n- *a\n', 4, 'aliases'),
         (HEAD + '- {\n', 4, 'expected'),
         (HEAD + '- ? [a]\n  : b\n', 3, 'a key has to be a word'),
-        (HEAD + '- !!python/object:os.system {}\n', 3, 'not none'),
-        (HEAD + '- name: !!python/name:os.system\n', 3, 'python/name'),
+        (HEAD + '- !!python/object:os.system {}\n', 3, 'tags'),
+        (HEAD + '- name: !!python/name:os.system\n', 3, 'tags'),
+        # PyYAML fails on these with errors that are not its own.
+        (HEAD + '- name: !!bool maybe\n', 3, 'tags'),
+        (HEAD + '- name: !!int ""\n', 3, 'tags'),
+        (HEAD + '- name: !!timestamp today\n', 3, 'tags'),
+        (
+            HEAD + MOVE + '    - name: a\n      inventories:\n'
+            '        VGPU: {total: 1, allocation_ratio: .nan}\n',
+            8,
+            'not a finite number',
+        ),
+        (
+            HEAD + '- rename:\n    resource_class: "CUSTOM_A\\n"\n'
+            '    to: VGPU\n',
+            4,
+            'does not match',
+        ),
         (HEAD + '- name: 2026-99-99\n', 1, 'month'),
         ('[' * 10000, 1, 'nested too deeply'),
         ('#' * (document.MAX_SIZE + 1), 1, 'larger than'),
@@ -189,3 +211,36 @@ class TestBadRules(unittest.TestCase):
         self.assertEqual(
             'rules.yaml, line %d: ' % line, reason.split(': ')[0] + ': '
         )
+
+    def test_long_word(self):
+        # jsonschema cannot spell so large a number.
+        self.assertIn(
+            'line 1: longer than', self.reason('version: 0x' + 'f' * 6000)
+        )
+        self.assertIn(
+            'line 2: longer than',
+            self.reason('version: 1\n%s: b' % ('k' * 1001)),
+        )
+
+    def test_short_reason(self):
+        reason = self.reason('version: 1\nrules: {%s}\n' % ('a%s: 1, ' * 500)
+                             % tuple(range(500)))  # fmt: skip
+        self.assertLess(len(reason), 250)
+
+    def test_few_errors_are_looked_at(self):
+        with mock.patch.object(
+            rules.jsonschema.exceptions, 'best_match'
+        ) as best_match:
+            best_match.side_effect = lambda errors: list(errors)[-1]
+            self.assertIn('line 102:', self.reason(HEAD + '- 1\n' * 1000))
+
+
+class TestRulesFile(unittest.TestCase):
+    def test_no_more_is_read_than_shows_that_it_is_too_much(self):
+        with tempfile.NamedTemporaryFile() as opened:
+            os.truncate(opened.name, 10 * document.MAX_SIZE)
+            with mock.patch.object(rules_file.rules_module, 'parse') as parse:
+                rules_file.read(opened.name)
+            self.assertEqual(document.MAX_SIZE + 1, len(parse.call_args[0][0]))
+            with self.assertRaisesRegex(rules.BadRules, 'larger than'):
+                rules_file.read(opened.name)
