@@ -145,3 +145,42 @@ def one_line(exc: BaseException) -> str:
     :param exc: the error
     """
     return ' '.join(str(exc).split()) or type(exc).__name__
+
+
+def shown(error: object) -> str:
+    """Return what the owner of a server may read of an error.
+
+    As in the faults of the host: the words of its own errors and of ours, and
+    of any other only the name. What a library says may have addresses, paths
+    or commands in it; the log has it.
+
+    :param error: the error, also one that came over RPC, or a text
+    """
+    if not isinstance(error, BaseException):
+        return str(error)
+    if hasattr(error, 'exc_type'):
+        # oslo_messaging.RemoteError
+        return str(error.exc_type)
+    if hasattr(error, 'format_message'):
+        # nova.exception.NovaException. Many say "reason" in their own words,
+        # and the words would come again for each host.
+        text = (
+            getattr(error, 'kwargs', {}).get('reason')
+            or error.format_message()
+        )
+    elif isinstance(error, XcellError):
+        text = str(error)
+    else:
+        return type(error).__name__.removesuffix('_Remote')
+    if isinstance(text, BaseException):
+        # An error that is the reason of another one.
+        return shown(text)
+    return without_traceback(str(text))
+
+
+def without_traceback(text: str) -> str:
+    """Return the text of an error without the traceback of another service.
+
+    :param text: that of an error that came over RPC ends in one
+    """
+    return text.strip().split('\nTraceback ', 1)[0].strip()

@@ -15,6 +15,7 @@ from nova.compute import resource_tracker
 from nova.compute import task_states
 from nova.compute import utils as compute_utils
 import nova.conf
+from nova.i18n import _
 
 from nova_xcell import exception
 from nova_xcell.compute import claims
@@ -165,13 +166,15 @@ class ComputeManager(tracked_moves.ComputeManager):
             return self.reportclient.get_allocs_for_consumer(
                 ctxt, instance.uuid
             )['allocations']
-        except Exception as exc:
+        except Exception:
             LOG.warning(
                 'Placement does not say which devices are allocated.',
                 instance=instance,
                 exc_info=True,
             )
-            raise nova_exception.MigrationPreCheckError(reason=str(exc))
+            raise nova_exception.MigrationPreCheckError(
+                reason=_('Placement does not say which devices are allocated')
+            )
 
     def _xcell_check_volumes(self, ctxt, instance: objects.Instance) -> None:
         with compute_utils.EventReporter(

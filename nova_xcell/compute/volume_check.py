@@ -13,6 +13,8 @@ from nova import objects
 from nova.i18n import _
 from nova.virt import block_device as driver_block_device
 
+from nova_xcell import exception
+
 LOG = logging.getLogger(__name__)
 
 
@@ -60,7 +62,7 @@ def check_volumes(
                 instance=instance,
                 exc_info=True,
             )
-            raise _unreachable(bdm.volume_id, exc)
+            raise _unreachable(bdm.volume_id, exception.shown(exc))
         if not reachable:
             raise _unreachable(bdm.volume_id, _('see the log of nova-compute'))
 

@@ -18,6 +18,7 @@ import nova.conf
 from nova.i18n import _
 
 from nova_xcell import action_events
+from nova_xcell import exception
 from nova_xcell.rebuild import outcomes
 from nova_xcell.rebuild import refusals
 
@@ -72,6 +73,17 @@ def _code(error: Exception) -> int | None:
     ):
         return error.code
     return None
+
+
+def _shown(error: Exception) -> str:
+    """Return what the owner of a server may read of an error.
+
+    :param error: what the host's client raises; what Cinder answers is meant
+        for users of its API
+    """
+    if isinstance(error, cinder_exception.ClientException):
+        return str(error)
+    return exception.shown(error)
 
 
 class Reimage:
@@ -187,9 +199,13 @@ class Reimage:
                 instance=self._instance,
             )
             if became is outcomes.Progress.REFUSED:
-                raise ReimageRefused(volume_id=self._volume_id, reason=exc)
+                raise ReimageRefused(
+                    volume_id=self._volume_id, reason=_shown(exc)
+                )
             if became is outcomes.Progress.UNKNOWN:
-                raise ReimageFailed(volume_id=self._volume_id, reason=exc)
+                raise ReimageFailed(
+                    volume_id=self._volume_id, reason=_shown(exc)
+                )
             if became is outcomes.Progress.DONE:
                 return True
         self._record(

@@ -9,6 +9,7 @@ from nova import exception as nova_exception
 from nova import objects
 from nova.compute import power_state
 
+from nova_xcell import exception
 from nova_xcell.rebuild import before
 from nova_xcell.rebuild import current
 from nova_xcell.rebuild import outcomes
@@ -44,7 +45,7 @@ def clean_up(
         # Only its guest is missing. The host takes the error for a sign that
         # the server is, and would leave it in its task for good.
         raise nova_exception.BuildAbortException(
-            instance_uuid=instance.uuid, reason=str(exc)
+            instance_uuid=instance.uuid, reason=exception.shown(exc)
         ) from exc
 
 
@@ -68,7 +69,7 @@ def _clean_up(
     _put_back(context, manager, instance, rebuild)
     raise nova_exception.InstanceFaultRollback(
         inner_exception=nova_exception.BuildAbortException(
-            instance_uuid=instance.uuid, reason=str(exc)
+            instance_uuid=instance.uuid, reason=exception.shown(exc)
         )
     ) from exc
 

@@ -3,6 +3,8 @@
 
 import oslo_messaging as messaging
 
+from nova_xcell import exception
+
 
 class Attempts:
     """Remembers which host refused a server, and why."""
@@ -16,10 +18,10 @@ class Attempts:
         :param host: name of the compute host
         :param reason: the error or a text
         """
-        self._reasons.append((host, reason_of(reason)))
+        self._reasons.append((host, exception.shown(reason)))
 
     def summary(self, conclusion: str) -> str:
-        """Return all reasons in one text, for fault, event and log.
+        """Return all reasons in one text, for fault and event.
 
         :param conclusion: what follows from them, a sentence without period
         """
@@ -31,23 +33,24 @@ class Attempts:
 
 
 def reason_of(error: object) -> str:
-    """Return the reason in an error, without what is wrapped around it.
+    """Return the reason in an error for the log, and all of it.
 
     :param error: an error, also one that came over RPC: its text ends in the
-        traceback of the other side
+        traceback of the other side. What the owner of the server may read of
+        it is in :func:`nova_xcell.exception.shown`
     """
     if isinstance(error, messaging.RemoteError):
         text = '%s: %s' % (error.exc_type, error.value)
     elif hasattr(error, 'format_message'):
-        # nova.exception.NovaException. Many say "reason" in their own words,
-        # and the words would come again for each host.
+        # nova.exception.NovaException, many of which say "reason" in their
+        # own words.
         text = (
             getattr(error, 'kwargs', {}).get('reason')
             or error.format_message()
         )
     else:
         text = str(error) or type(error).__name__
-    return str(text).strip().split('\nTraceback ', 1)[0].strip()
+    return exception.without_traceback(str(text))
 
 
 def outcome_unknown(exc: BaseException | None) -> bool:

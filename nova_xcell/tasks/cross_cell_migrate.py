@@ -339,7 +339,7 @@ class CrossCellMigrationTask(cross_cell_migrate.CrossCellMigrationTask):
                 'in placement (%(reason)s); no further host was tried'
             ) % {
                 'host': selection.service_host,
-                'reason': attempts.reason_of(exc),
+                'reason': exception.shown(exc),
             }
             raise self._give_up(exc, tried, conclusion)
 

@@ -10,17 +10,6 @@ from oslo_messaging._drivers import common
 from nova_xcell.tasks import attempts
 
 
-class TestSummary(unittest.TestCase):
-    def test_every_reason_is_told(self):
-        tried = attempts.Attempts()
-        tried.failed('host2', ValueError('The host is full.'))
-        tried.failed('host3', 'no path')
-        self.assertEqual(
-            'No host. Tried: host2: The host is full; host3: no path.',
-            tried.summary('No host'),
-        )
-
-
 class _NovaException(Exception):
     """Looks like nova.exception.NovaException."""
 
@@ -30,6 +19,25 @@ class _NovaException(Exception):
 
     def format_message(self):
         return self.args[0]
+
+
+class TestSummary(unittest.TestCase):
+    def test_every_reason_is_told(self):
+        tried = attempts.Attempts()
+        tried.failed('host2', _NovaException(reason='The host is full.'))
+        tried.failed('host3', 'no path')
+        self.assertEqual(
+            'No host. Tried: host2: The host is full; host3: no path.',
+            tried.summary('No host'),
+        )
+
+    def test_words_that_are_not_for_users(self):
+        """The summary becomes a fault, which the owner of a server sees."""
+        tried = attempts.Attempts()
+        tried.failed('host2', OSError('mount of 10.0.0.5:/secret failed'))
+        self.assertEqual(
+            'No host. Tried: host2: OSError.', tried.summary('No host')
+        )
 
 
 class TestReasonOf(unittest.TestCase):
