@@ -18,6 +18,7 @@ from nova.db.main import api as db
 from nova.db.main import models
 
 from nova_xcell import exception
+from nova_xcell.tasks import db_errors
 
 #: Column -> value.
 Row = dict[str, Any]
@@ -114,9 +115,10 @@ def insert(session: orm.Session, name: str, rows: list[Row]) -> None:
     :param rows: what to write, in order
     """
     if rows:
-        session.execute(
-            table(name).insert(), [without(row, 'id') for row in rows]
-        )
+        with db_errors.without_values():
+            session.execute(
+                table(name).insert(), [without(row, 'id') for row in rows]
+            )
 
 
 def update(
@@ -137,16 +139,17 @@ def update(
         .where(rows.c.id == sa.bindparam('row_id'))
         .values({column: sa.bindparam('new_' + column) for column in columns})
     )
-    session.execute(
-        statement,
-        [
-            {
-                'row_id': change['id'],
-                **{'new_' + column: change[column] for column in columns},
-            }
-            for change in changes
-        ],
-    )
+    with db_errors.without_values():
+        session.execute(
+            statement,
+            [
+                {
+                    'row_id': change['id'],
+                    **{'new_' + column: change[column] for column in columns},
+                }
+                for change in changes
+            ],
+        )
 
 
 def insert_history(
