@@ -57,7 +57,7 @@ def check_connection(conf: cfg.ConfigOpts, group: str) -> None:
     """Check where a database is said to be.
 
     What SQLAlchemy says of a URL that it cannot read may have a part of the
-    password.
+    password, and what is behind an "@" in the password it takes for the host.
 
     :param conf: of the host
     :param group: with an option ``connection``
@@ -66,8 +66,12 @@ def check_connection(conf: cfg.ConfigOpts, group: str) -> None:
     from sqlalchemy import engine
 
     url = conf[group].connection
+    if not url:
+        return
     try:
-        if url:
-            engine.make_url(url)
+        parts = engine.make_url(url)
+        is_sound = '@' not in '%s/%s' % (parts.host, parts.database)
     except Exception:
-        raise InvalidConnection(option='[%s] connection' % group) from None
+        is_sound = False
+    if not is_sound:
+        raise InvalidConnection(option='[%s] connection' % group)
