@@ -103,9 +103,9 @@ def _at_source(facts: Facts) -> Goal:
     ):
         return Goal.REVERT
     if target.vm_state == RESIZED and target.status == 'finished':
-        # Unless the user was told that it has failed: its resources there are
-        # given up by then.
-        return Goal.ROLL_BACK if source.status == ERROR else Goal.VERIFY
+        # Unless it is over here: the user was told that it has failed, and its
+        # resources there are given up by then. Or the other cell makes it up.
+        return Goal.ROLL_BACK if source.status in ENDED else Goal.VERIFY
     return Goal.ROLL_BACK
 
 

@@ -130,7 +130,8 @@ class Move:
             raise self.waits(
                 'no cell that answers has migration %s' % self.migration_uuid
             )
-        source_cell = self._cell_of(known[0].migration.source_compute)
+        migration = self._trusted(halves, known).migration
+        source_cell = self._cell_of(migration.source_compute)
         dests = {
             half.migration.dest_compute
             for half in known
@@ -158,6 +159,38 @@ class Move:
                 % ', '.join(half.cell.identity for half in others)
             )
         return source, others[0]
+
+    def _trusted(self, halves: dict[str, Half], known: list[Half]) -> Half:
+        """Return the half that says which way the move goes.
+
+        It is that of the cell where the server is. Whoever can write to the
+        database of another cell must not make up a move out of this one.
+        """
+        home = halves.get(self.mapping.cell_mapping.uuid)
+        if home is None or (home.migration is None and home.instance is None):
+            # It does not answer, or the server was deleted there.
+            return known[0]
+        if home.migration is None:
+            raise self.waits(
+                'cell %s, which has the server, knows nothing of migration %s'
+                % (home.cell.identity, self.migration_uuid)
+            )
+        for half in (home, *known):
+            if (
+                half.migration.instance_uuid != self.instance_uuid
+                or half.migration.source_compute
+                != home.migration.source_compute
+            ):
+                raise self.waits(
+                    'the records of migration %s in cells %s and %s '
+                    'contradict each other'
+                    % (
+                        self.migration_uuid,
+                        home.cell.identity,
+                        half.cell.identity,
+                    )
+                )
+        return home
 
     def _read_cells(self) -> tuple[dict[str, Half], dict[str, str]]:
         """Return the halves by the cell's UUID, and cells that are silent."""

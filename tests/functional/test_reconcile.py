@@ -3,6 +3,8 @@
 
 from unittest import mock
 
+from oslo_utils.fixture import uuidsentinel as uuids
+
 from nova import context as nova_context
 from nova import objects
 from nova.compute import instance_actions
@@ -60,6 +62,67 @@ class TestReconcile(dest_hosts.DestHostsTest):
             [True, False],
             [m.cross_cell_move for m in self.migrations('cell2')],
         )
+
+    def make_up(self, uuid, **kwargs):
+        """Write to cell2 that the server has moved there."""
+        with self.context_of('cell1') as context:
+            instance = objects.Instance.get_by_uuid(
+                context, self.server['id'], expected_attrs=['flavor']
+            )
+        with self.context_of('cell2') as context:
+            objects.Instance(
+                context,
+                uuid=instance.uuid,
+                project_id=instance.project_id,
+                user_id=instance.user_id,
+                flavor=instance.flavor,
+                host='host2',
+                hidden=True,
+                vm_state='resized',
+                system_metadata={},
+            ).create()
+            objects.Migration(
+                context,
+                uuid=uuid,
+                instance_uuid=instance.uuid,
+                migration_type='resize',
+                status='finished',
+                cross_cell_move=True,
+                **{
+                    'source_compute': 'host1',
+                    'dest_compute': 'host2',
+                    **kwargs,
+                },
+            ).create()
+
+    def assert_is_left_alone(self, words):
+        (finding,) = self.findings()
+        self.assertIn(words, finding.waits)
+        self.assertIsNone(finding.goal)
+        self.reconciler().run()
+        server = self.api.get_server(self.server['id'])
+        self.assertEqual('ACTIVE', server['status'])
+        self.assertEqual('host1', server['OS-EXT-SRV-ATTR:host'])
+        self.delete(server)
+
+    def test_move_that_another_cell_makes_up(self):
+        """Who can write to one cell gets no servers of the others."""
+        self.boot()
+        self.make_up(uuids.migration)
+        self.assert_is_left_alone('knows nothing of migration')
+
+    def test_other_direction_that_another_cell_makes_up(self):
+        self.boot()
+        self.resize(self.server, host='host2')
+        self.revert(self.server)
+        (migration,) = self.migrations()
+        with self.context_of('cell2') as context:
+            for left in objects.MigrationList.get_by_filters(
+                context, {'instance_uuid': self.server['id']}
+            ):
+                self.fail('%s is left' % left)
+        self.make_up(migration.uuid, source_compute='host3')
+        self.assert_is_left_alone('contradict each other')
 
     def test_end_of_a_decision_is_notified(self):
         """XC-21: as if the conductor had not died."""

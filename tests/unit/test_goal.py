@@ -69,6 +69,13 @@ CASES = {
         'resize',
         Goal.ROLL_BACK,
     ),
+    'over here, and made up by the other cell': (
+        False,
+        source('reverted', task_state=None),
+        resized(hidden=True),
+        None,
+        Goal.ROLL_BACK,
+    ),
     'source left': (
         False,
         source('post-migrating', task_state='resize_migrated'),
