@@ -19,6 +19,7 @@ from nova_xcell.tasks import reconcile
 from nova_xcell.tasks import services
 from nova_xcell.tasks import way_back
 from tests.embedded import injection
+from tests.embedded import observe
 from tests.functional import dest_hosts
 
 
@@ -123,6 +124,31 @@ class TestReconcile(dest_hosts.DestHostsTest):
                 self.fail('%s is left' % left)
         self.make_up(migration.uuid, source_compute='host3')
         self.assert_is_left_alone('contradict each other')
+
+    def test_move_that_is_over_made_up_once_more(self):
+        """The record goes where it was made up; the server stays."""
+        self.boot()
+        self.resize(self.server, host='host2')
+        self.revert(self.server)
+        self.api.post_server_action(
+            self.server['id'], {'reboot': {'type': 'SOFT'}}
+        )
+        self.wait_for_rest(self.server)
+        (migration,) = self.migrations()
+        before = observe.snapshot(self, self.server['id'])
+        self.make_up(migration.uuid)
+        (finding,) = self.findings()
+        driver = self.computes['host1'].manager.driver
+        with mock.patch.object(driver, 'spawn') as spawn:
+            self.reconciler().heal(finding)
+        spawn.assert_not_called()
+        self.assertEqual([], self.findings())
+        self.assertEqual([], self.wait_for_no_leak(self.server))
+        after = observe.snapshot(self, self.server['id'])
+        for field in ('records', 'mapping', 'allocations', 'guests'):
+            self.assertEqual(
+                getattr(before, field), getattr(after, field), field
+            )
 
     def test_end_of_a_decision_is_notified(self):
         """XC-21: as if the conductor had not died."""
