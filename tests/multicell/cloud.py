@@ -71,6 +71,8 @@ class Cloud:
         self._check_older(older)
         self._make_folders()
         machine.install_packages(self.layout)
+        # What it may be upgraded to later, by a scenario without a network.
+        environment.ensure(self.layout, _upgraded(older))
         environment.ensure(self.layout, older)
         self._older_file.write_text(' '.join(older))
         self._say('packages and environment')
@@ -156,8 +158,8 @@ class Cloud:
         for service in self.services.values():
             if service.carries_plugins:
                 self.processes.stop(service.name)
-        older = [name for name in self.older if not name.startswith('nova')]
-        environment.ensure(self.layout, older)
+        older = _upgraded(self.older)
+        environment.ensure(self.layout, older, offline=True)
         self._older_file.write_text(' '.join(older))
         self.switch_plugins(environment.plugin_is_installed(self.layout))
         Schema(self.layout, self.processes, self.env).upgrade()
@@ -278,3 +280,8 @@ class Cloud:
         if names:
             return [self.processes.log_file(name) for name in names]
         return sorted(self.layout.log.glob('*.log'))
+
+
+def _upgraded(older: Collection[str]) -> list[str]:
+    """Return what stays older in a cloud whose Nova is upgraded."""
+    return [name for name in older if not name.startswith('nova')]

@@ -42,11 +42,14 @@ def digest(older: Collection[str] = ()) -> str:
     ).hexdigest()
 
 
-def ensure(layout: Layout, older: Collection[str] = ()) -> None:
+def ensure(
+    layout: Layout, older: Collection[str] = (), offline: bool = False
+) -> None:
     """Create the environment, or bring it up to date.
 
     :param layout: where the cloud is
     :param older: keys of OLDER
+    :param offline: with what was fetched for this cloud before
     :raises: MulticellError
     """
     stamp = layout.venv / 'multicell.stamp'
@@ -63,6 +66,7 @@ def ensure(layout: Layout, older: Collection[str] = ()) -> None:
     run(
         [
             *_uv(layout, 'install'), '--compile-bytecode', '-r', CONSTRAINTS,
+            *(['--offline'] if offline else []),
             *(
                 word
                 for name in older

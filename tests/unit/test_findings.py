@@ -5,10 +5,10 @@ import contextlib
 import io
 import json
 import types
+import unittest
 from unittest import mock
 
 import ddt
-from oslotest import base
 
 from nova_xcell.cmd import exits
 from nova_xcell.cmd import findings
@@ -71,7 +71,7 @@ def finding(server=ONE, waits=None):
 
 
 @ddt.ddt
-class TestFindings(base.BaseTestCase):
+class TestFindings(unittest.TestCase):
     def run_command(self, kind, doctor, *words, is_terminal=False, verbose=1):
         """Return exit code, rows and what was drawn."""
         drawn = io.StringIO()
@@ -146,16 +146,12 @@ class TestFindings(base.BaseTestCase):
         self.assertEqual([OTHER], doctor.healed)
 
     def test_no_uuid(self):
-        with contextlib.redirect_stderr(io.StringIO()) as errors:
-            refusal = self.assertRaises(
-                SystemExit,
-                self.run_command,
-                Heal,
-                Doctor([]),
-                '--server',
-                'web-1',
-            )
-        self.assertEqual(exits.Exit.USAGE, refusal.code)
+        with (
+            contextlib.redirect_stderr(io.StringIO()) as errors,
+            self.assertRaises(SystemExit) as refusal,
+        ):
+            self.run_command(Heal, Doctor([]), '--server', 'web-1')
+        self.assertEqual(exits.Exit.USAGE, refusal.exception.code)
         self.assertIn("'web-1' is not a UUID", errors.getvalue())
 
     def test_interrupted_while_looking(self):
