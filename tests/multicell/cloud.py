@@ -71,8 +71,9 @@ class Cloud:
         self._check_older(older)
         self._make_folders()
         machine.install_packages(self.layout)
-        # What it may be upgraded to later, by a scenario without a network.
-        environment.ensure(self.layout, _upgraded(older))
+        if not environment.is_current(self.layout, older):
+            # To have what a scenario, without a network, upgrades it to.
+            environment.ensure(self.layout, _upgraded(older))
         environment.ensure(self.layout, older)
         self._older_file.write_text(' '.join(older))
         self._say('packages and environment')

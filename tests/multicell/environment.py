@@ -52,9 +52,7 @@ def ensure(
     :param offline: with what was fetched for this cloud before
     :raises: MulticellError
     """
-    stamp = layout.venv / 'multicell.stamp'
-    wanted = digest(older)
-    if stamp.exists() and stamp.read_text() == wanted:
+    if is_current(layout, older):
         return
     log = layout.log / 'environment.log'
     installer = layout.cache / 'installer'
@@ -76,7 +74,21 @@ def ensure(
         _uv_env(layout),
         log,
     )  # fmt: skip
-    stamp.write_text(wanted)
+    _stamp(layout).write_text(digest(older))
+
+
+def is_current(layout: Layout, older: Collection[str] = ()) -> bool:
+    """Tell whether the environment is what it should be.
+
+    :param layout: where the cloud is
+    :param older: keys of OLDER
+    """
+    stamp = _stamp(layout)
+    return stamp.exists() and stamp.read_text() == digest(older)
+
+
+def _stamp(layout: Layout) -> pathlib.Path:
+    return layout.venv / 'multicell.stamp'
 
 
 def _uv(layout: Layout, *verb: str) -> list[str | os.PathLike]:
