@@ -259,28 +259,26 @@ def conform(options: argparse.Namespace) -> int:
     return results.summarize()
 
 
+def _add_release(parser: argparse.ArgumentParser, **extra) -> None:
+    parser.add_argument(
+        '--nova',
+        type=int,
+        choices=range(OLDEST, NEWEST + 1),
+        help='major version of the host',
+        **extra,
+    )
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog='tools/run', description=__doc__)
     commands = parser.add_subparsers(required=True)
     parser_demo = commands.add_parser('demo', help=demo.__doc__)
-    parser_demo.add_argument(
-        '--nova',
-        type=int,
-        default=NEWEST,
-        choices=range(OLDEST, NEWEST + 1),
-        help='major version of the host, default %(default)s',
-    )
+    _add_release(parser_demo, default=NEWEST)
     parser_demo.set_defaults(run=demo)
     parser_tests = commands.add_parser('tests', help=tests.__doc__)
     parser_tests.set_defaults(run=tests)
     parser_conform = commands.add_parser('conform', help=conform.__doc__)
-    parser_conform.add_argument(
-        '--nova',
-        type=int,
-        required=True,
-        choices=range(OLDEST, NEWEST + 1),
-        help='major version of the host',
-    )
+    _add_release(parser_conform, required=True)
     parser_conform.add_argument(
         '--suite',
         action='append',

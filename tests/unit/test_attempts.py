@@ -1,30 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is remembered of hosts that failed (XC-09, XC-19)."""
 
-import sys
 import unittest
 
 import oslo_messaging as messaging
-from oslo_messaging._drivers import common
 
 from nova_xcell.tasks import attempts
-
-
-class _NovaException(Exception):
-    """Looks like nova.exception.NovaException."""
-
-    def __init__(self, message='', **kwargs):
-        self.kwargs = kwargs
-        super().__init__(message or 'Pre-check error: %(reason)s' % kwargs)
-
-    def format_message(self):
-        return self.args[0]
+from tests.unit import remote_errors
 
 
 class TestSummary(unittest.TestCase):
     def test_every_reason_is_told(self):
         tried = attempts.Attempts()
-        tried.failed('host2', _NovaException(reason='The host is full.'))
+        tried.failed(
+            'host2', remote_errors.NovaException(reason='The host is full.')
+        )
         tried.failed('host3', 'no path')
         self.assertEqual(
             'No host. Tried: host2: The host is full; host3: no path.',
@@ -41,41 +31,39 @@ class TestSummary(unittest.TestCase):
 
 
 class TestReasonOf(unittest.TestCase):
-    def over_rpc(self, exc, *known_modules):
-        """Send an error through the real serialization."""
-        try:
-            raise exc
-        except Exception:
-            failure = common.serialize_remote_exception(sys.exc_info())
-        return common.deserialize_remote_exception(failure, known_modules)
-
     def test_text(self):
         self.assertEqual('full', attempts.reason_of('full'))
 
     def test_reason_without_the_words_around_it(self):
         self.assertEqual(
-            'full', attempts.reason_of(_NovaException(reason='full'))
+            'full',
+            attempts.reason_of(remote_errors.NovaException(reason='full')),
         )
 
     def test_error_without_a_reason(self):
-        self.assertEqual('gone', attempts.reason_of(_NovaException('gone')))
+        self.assertEqual(
+            'gone', attempts.reason_of(remote_errors.NovaException('gone'))
+        )
 
     def test_error_without_a_text(self):
         self.assertEqual('KeyError', attempts.reason_of(KeyError()))
 
     def test_over_rpc(self):
-        error = self.over_rpc(_NovaException(reason='full'), __name__)
+        error = remote_errors.over_rpc(
+            remote_errors.NovaException(reason='full'), remote_errors.__name__
+        )
         self.assertIn('Traceback', str(error))
         self.assertEqual('full', attempts.reason_of(error))
 
     def test_error_of_an_unknown_class_over_rpc(self):
-        error = self.over_rpc(_NovaException('no path'))
+        error = remote_errors.over_rpc(remote_errors.NovaException('no path'))
         self.assertIsInstance(error, messaging.RemoteError)
-        self.assertEqual('_NovaException: no path', attempts.reason_of(error))
+        self.assertEqual('NovaException: no path', attempts.reason_of(error))
 
     def test_builtin_error_over_rpc(self):
         self.assertEqual(
-            'no path', attempts.reason_of(self.over_rpc(OSError('no path')))
+            'no path',
+            attempts.reason_of(remote_errors.over_rpc(OSError('no path'))),
         )
 
 
