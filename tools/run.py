@@ -31,10 +31,9 @@ BRIEF = {'NOVA_XCELL_TEST_BRIEF': '1'}
 #: Functional tests in which services wait for each other; they are run in both
 #: modes, and tox runs all of them in either.
 WAITING = (
-    r'test_(confirm|dest_hosts|fault_matrix\.TestNoFault|leftover_records|'
-    r'live_migration_api|mixed|port_bindings|'
-    r'rebuild\.Test(Deletion|Order|Waiting)|reconcile|'
-    r'reshape_live\.TestSplit|revert_data|source_host|waiting_move)'
+    r'test_(confirm|dest_hosts|fault_matrix\.TestNoFault|live_migration_api|'
+    r'mixed|rebuild\.Test(Order|Waiting)|reconcile|reshape_live\.TestSplit|'
+    r'waiting_move)'
 )
 #: The matrix of faults takes as long as all the rest; tox has it.
 MATRIX = r'test_fault_matrix\.TestFault'
