@@ -14,7 +14,8 @@ OTHER_CONSUMERS = 20
 #: Classes that move away from the root, by case.
 MOVED = {'vgpu': ('VGPU',), 'numa': ('VCPU', 'MEMORY_MB')}
 
-_MUCH = 10**6
+#: More than all servers have, so that nobody warns of each of them.
+_MUCH = 10**9
 
 #: What a request says of every server besides its allocations.
 _OWNER = {
