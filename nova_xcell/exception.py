@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Errors of the plug-ins; all have one root."""
 
+import typing as ty
+
 
 class XcellError(Exception):
     """Root of every error this package raises on its own account.
@@ -162,12 +164,7 @@ def shown(error: object) -> str:
         # oslo_messaging.RemoteError
         return str(error.exc_type)
     if hasattr(error, 'format_message'):
-        # nova.exception.NovaException. Many say "reason" in their own words,
-        # and the words would come again for each host.
-        text = (
-            getattr(error, 'kwargs', {}).get('reason')
-            or error.format_message()
-        )
+        text = reason_in(error)
     elif isinstance(error, XcellError):
         text = str(error)
     else:
@@ -176,6 +173,17 @@ def shown(error: object) -> str:
         # An error that is the reason of another one.
         return shown(text)
     return without_traceback(str(text))
+
+
+def reason_in(error: ty.Any) -> object:
+    """Return the reason in an error of the host.
+
+    Many say "reason" in words of their own, and those would come again for
+    each host.
+
+    :param error: a nova.exception.NovaException
+    """
+    return getattr(error, 'kwargs', {}).get('reason') or error.format_message()
 
 
 def without_traceback(text: str) -> str:

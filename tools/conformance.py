@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import collections
+import csv
 import datetime
 import json
 import pathlib
@@ -115,7 +116,6 @@ def _cell(runs: dict, name: str) -> str:
 
 
 def _write(path: pathlib.Path, head: list[str], rows) -> None:
-    # No cell has a quotation mark.
-    with path.open('w') as file:
-        for row in (head, *rows):
-            print(','.join('"%s"' % cell for cell in row), file=file)
+    with path.open('w', newline='') as file:
+        writer = csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator='\n')
+        writer.writerows((head, *rows))

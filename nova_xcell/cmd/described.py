@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Help with examples and exit codes."""
+"""What all commands have: help with examples, and an exit code."""
 
 from __future__ import annotations
 
@@ -63,10 +63,27 @@ class Described:
     """Mixed into a command of cliff.
 
     :cvar examples: command lines without the name of the program
+    :ivar code: the exit code
     """
 
     app: ty.Any
     examples: tuple[str, ...] = ()
+    code = exits.Exit.OK
+
+    def tell(self, code: exits.Exit) -> None:
+        """Let the exit code say something as well.
+
+        :param code: what it has to say
+        """
+        self.code = exits.worst(self.code, code)
+
+    def run(self, parsed_args) -> int:
+        """Run it.
+
+        :param parsed_args: what was given
+        :returns: the exit code
+        """
+        return ty.cast(ty.Any, super()).run(parsed_args) or self.code
 
     def get_epilog(self) -> str:
         """Return what stands at the end of help."""

@@ -60,7 +60,6 @@ class Command(described.Described, lister.Lister, abc.ABC):
     """
 
     columns: tuple[str, ...] = ()
-    code = exits.Exit.OK
 
     @abc.abstractmethod
     def doctor(self) -> Doctor:
@@ -102,21 +101,6 @@ class Command(described.Described, lister.Lister, abc.ABC):
             self.tell(exits.Exit.INTERRUPTED)
         finally:
             bar.clear()
-
-    def tell(self, code: exits.Exit) -> None:
-        """Let the exit code say something as well.
-
-        :param code: what it has to say
-        """
-        self.code = exits.worst(self.code, code)
-
-    def run(self, parsed_args):
-        """Run it.
-
-        :param parsed_args: what was given
-        :returns: the exit code
-        """
-        return super().run(parsed_args) or self.code
 
 
 class Audit(Command):

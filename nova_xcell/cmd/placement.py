@@ -15,7 +15,6 @@ from nova_xcell import exception
 from nova_xcell import releases
 from nova_xcell.cmd import configuration
 from nova_xcell.cmd import described
-from nova_xcell.cmd import exits
 from nova_xcell.cmd import reshape_rows
 from nova_xcell.cmd import reshaping
 
@@ -96,7 +95,6 @@ class MigrateComputeInventory(described.Described, lister.Lister):
         'placement migrate_compute_inventory --undo undo.json',
     )
     formatter_default = 'text'
-    code = exits.Exit.OK
 
     def _load_formatter_plugins(self):
         """Return what -f can be: those of cliff, and one of our own."""
@@ -186,14 +184,6 @@ class MigrateComputeInventory(described.Described, lister.Lister):
         return self.formatter.emit_list(
             column_names, data, self.app.stdout, parsed_args
         )
-
-    def run(self, parsed_args):
-        """Run it.
-
-        :param parsed_args: what was given
-        :returns: the exit code
-        """
-        return super().run(parsed_args) or self.code
 
 
 def _problem(parsed_args: argparse.Namespace) -> str | None:

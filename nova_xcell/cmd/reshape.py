@@ -8,7 +8,6 @@ import itertools
 from cliff import lister
 
 from nova_xcell.cmd import described
-from nova_xcell.cmd import exits
 from nova_xcell.cmd import reshape_rows
 from nova_xcell.cmd import reshaping
 
@@ -22,26 +21,12 @@ def _placement():
     return placement.Placement(utils.get_sdk_adapter('placement', admin=True))
 
 
-class _Reshape(described.Described, lister.Lister):
-    """What the commands have in common."""
-
-    code = exits.Exit.OK
-
-    def run(self, parsed_args):
-        """Run it.
-
-        :param parsed_args: what was given
-        :returns: the exit code
-        """
-        return super().run(parsed_args) or self.code
-
-
 def _listed(outcomes) -> tuple[tuple, list[tuple]]:
     rows = map(reshape_rows.of_outcome, outcomes)
     return reshape_rows.COLUMNS, list(itertools.chain.from_iterable(rows))
 
 
-class _OfRules(_Reshape):
+class _OfRules(described.Described, lister.Lister):
     def get_parser(self, prog_name):
         """Add the options.
 
@@ -162,7 +147,7 @@ class Apply(_OfRules):
         )  # fmt: skip
 
 
-class Undo(_Reshape):
+class Undo(described.Described, lister.Lister):
     """Undo what reshapes have changed.
 
     The node that was reshaped last comes first. Servers that came in the

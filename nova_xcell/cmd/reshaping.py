@@ -123,7 +123,7 @@ def each(
                 LOG.exception('Node %s could not be reshaped.', name)
             outcome = Outcome(name, None, 'failed', messages.explain(exc))
             code = exits.Exit.FAILED
-        command.code = exits.worst(command.code, code)
+        command.tell(code)
         bar.step()
         bar.clear()
         yield outcome

@@ -4,7 +4,7 @@
 #: The largest number Placement stores.
 MAX_INT = 0x7FFFFFFF
 
-_NAME = {'type': 'string', 'minLength': 1, 'maxLength': 200}
+NAME = {'type': 'string', 'minLength': 1, 'maxLength': 200}
 #: The name of a resource class or trait; nothing that would change a URL.
 CLASS = {'type': 'string', 'pattern': r'^[A-Z0-9_]+\Z', 'maxLength': 255}
 _POSITIVE = {'type': 'integer', 'minimum': 1, 'maximum': MAX_INT}
@@ -47,7 +47,7 @@ _INVENTORY = fixed(
 _NAMED = _list_of(
     fixed(
         ['name'],
-        name=_NAME,
+        name=NAME,
         traits=_TRAITS,
         inventories={
             'type': 'object',
@@ -61,8 +61,8 @@ _NAMED = _list_of(
 _MADE = fixed(
     [],
     count={'type': 'integer', 'minimum': 1, 'maximum': 1000},
-    name=_NAME,
-    existing=_NAME,
+    name=NAME,
+    existing=NAME,
     traits=_TRAITS,
 )
 
@@ -74,20 +74,20 @@ _TARGETS = {
 }
 
 _SPREAD = {
-    'from': _NAME,
+    'from': NAME,
     'to': _TARGETS,
     'divisible': {'type': 'boolean'},
     'consumers': {
         'type': 'object',
         'propertyNames': {'format': 'uuid', 'type': 'string'},
-        'additionalProperties': _NAME,
+        'additionalProperties': NAME,
     },
 }
 
 _RULE = fixed(
     [],
-    name=_NAME,
-    nodes=_list_of(_NAME),
+    name=NAME,
+    nodes=_list_of(NAME),
     move=fixed(['resource_class', 'to'], resource_class=CLASS, **_SPREAD),
     split=fixed(
         ['resource_classes', 'to'],
@@ -99,7 +99,7 @@ _RULE = fixed(
         ['resource_class', 'to'],
         resource_class=CLASS,
         to=CLASS,
-        providers=_NAME,
+        providers=NAME,
     ),
 )
 

@@ -6,7 +6,6 @@ from nova_xcell.reshaper import schema
 #: What Placement takes for a UUID, in whatever spelling. It becomes part of
 #: URLs, so it has no character that means something there.
 _ID = {'type': 'string', 'pattern': r'^[0-9A-Za-z{}:-]{32,47}\Z'}
-_NAME = {'type': 'string', 'minLength': 1, 'maxLength': 200}
 _AMOUNT = {'type': 'integer', 'minimum': 0, 'maximum': schema.MAX_INT}
 
 
@@ -57,12 +56,12 @@ RECORD = schema.fixed(
     ],
     version={},
     attempt={'type': 'integer', 'minimum': 1},
-    node=_NAME,
+    node=schema.NAME,
     root=_ID,
     new={
         'type': 'array',
         'items': schema.fixed(
-            ['uuid', 'name', 'parent'], uuid=_ID, name=_NAME, parent=_ID
+            ['uuid', 'name', 'parent'], uuid=_ID, name=schema.NAME, parent=_ID
         ),
     },
     traits=_by(_ID, {'type': 'array', 'items': schema.CLASS}),
@@ -70,7 +69,7 @@ RECORD = schema.fixed(
         _ID,
         schema.fixed(
             ['name', 'classes'],
-            name=_NAME,
+            name=schema.NAME,
             classes=_by(schema.CLASS, _list_of(_INVENTORY, _INVENTORY)),
         ),
     ),

@@ -42,12 +42,7 @@ def reason_of(error: object) -> str:
     if isinstance(error, messaging.RemoteError):
         text = '%s: %s' % (error.exc_type, error.value)
     elif hasattr(error, 'format_message'):
-        # nova.exception.NovaException, many of which say "reason" in their
-        # own words.
-        text = (
-            getattr(error, 'kwargs', {}).get('reason')
-            or error.format_message()
-        )
+        text = exception.reason_in(error)
     else:
         text = str(error) or type(error).__name__
     return exception.without_traceback(str(text))

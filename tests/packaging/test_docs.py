@@ -2,7 +2,6 @@
 """What the documentation says of the code (XC-31, RP-12)."""
 
 import ast
-import pathlib
 import re
 import unittest
 
@@ -10,8 +9,8 @@ from nova_xcell import conf
 from nova_xcell import exception
 from nova_xcell import features
 from nova_xcell import policies
+from tests.packaging.tree import ROOT
 
-ROOT = pathlib.Path(__file__).parents[2]
 SOURCE = ROOT / 'doc' / 'source'
 PLACEHOLDER = re.compile(r'%(?:\(\w+\))?[drs]')
 #: For who reads the code: they are raised and caught, or an operator reads

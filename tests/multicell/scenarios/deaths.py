@@ -12,6 +12,7 @@ import functools
 
 from tests.multicell.scenarios import ends
 from tests.multicell.scenarios.moves import move
+from tests.multicell.scenarios.moves import with_data
 from tests.multicell.scenarios.registry import Context
 from tests.multicell.scenarios.registry import scenario
 
@@ -120,9 +121,7 @@ def _in_revert(death: Death, context: Context) -> None:
 def _in_decision(
     death: Death, context: Context, action: str, host: str, status: str
 ) -> None:
-    server = context.resources.server('host1a')
-    server.attach(context.resources.volume())
-    server.fill('vdb')
+    server = with_data(context)
     sums = server.sums()
     move(context, server)
     _act(death, context, lambda: server.act(action))

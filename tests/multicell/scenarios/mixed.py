@@ -15,6 +15,8 @@ import os
 from tests.multicell import environment
 from tests.multicell.scenarios.moves import confirm
 from tests.multicell.scenarios.moves import move
+from tests.multicell.scenarios.moves import revert
+from tests.multicell.scenarios.moves import with_data
 from tests.multicell.scenarios.registry import Context
 from tests.multicell.scenarios.registry import expect
 from tests.multicell.scenarios.registry import scenario
@@ -57,15 +59,10 @@ def _older(services: Iterable[str], context: Context) -> None:
 
 
 def _there_and_back(context: Context) -> None:
-    server = context.resources.server('host1a')
-    server.attach(context.resources.volume())
-    server.fill('vdb')
+    server = with_data(context)
     sums = server.sums()
     move(context, server)
-    server.revert()
-    expect(server.host, 'host1a', 'host')
-    expect(server.sums(), sums, 'data')
-    server.settle()
+    revert(server, sums)
     move(context, server)
     confirm(server)
     expect(server.sums(), sums, 'data')

@@ -25,11 +25,17 @@ def move(context: Context, server: Server, host: str = 'host2a') -> None:
     server.settle()
 
 
-def moved(context: Context) -> Server:
-    """Return a server that waits for a decision, with data on a volume."""
+def with_data(context: Context) -> Server:
+    """Return a server with data on a volume."""
     server = context.resources.server('host1a')
     server.attach(context.resources.volume())
     server.fill('vdb')
+    return server
+
+
+def moved(context: Context) -> Server:
+    """Return one that waits for a decision."""
+    server = with_data(context)
     move(context, server)
     return server
 
@@ -44,12 +50,22 @@ def confirm(server: Server, status: str = 'ACTIVE') -> None:
     server.settle()
 
 
+def revert(server: Server, sums: dict[str, str]) -> None:
+    """Revert, and check that the server is back.
+
+    :param server: that was moved from host1a
+    :param sums: checksums of its disks before
+    """
+    server.revert()
+    expect(server.host, 'host1a', 'host')
+    expect(server.sums(), sums, 'data')
+    server.settle()
+
+
 @scenario(core=True)
 def migrate_and_confirm(context: Context) -> None:
     """An image-backed server with a data volume moves for good."""
-    server = context.resources.server('host1a')
-    server.attach(context.resources.volume())
-    server.fill('vdb')
+    server = with_data(context)
     move(context, server)
     confirm(server)
     server.ticks()
@@ -58,16 +74,11 @@ def migrate_and_confirm(context: Context) -> None:
 @scenario(core=True)
 def migrate_and_revert(context: Context) -> None:
     """The same, and back."""
-    server = context.resources.server('host1a')
-    server.attach(context.resources.volume())
-    server.fill('vdb')
+    server = with_data(context)
     identity, sums = server.identity, server.sums()
     move(context, server)
-    server.revert()
-    expect(server.host, 'host1a', 'host')
+    revert(server, sums)
     expect(server.identity, identity, 'identity')
-    expect(server.sums(), sums, 'data')
-    server.settle()
 
 
 @scenario()
@@ -137,9 +148,7 @@ def delete_in_verify_resize(context: Context) -> None:
 @scenario(needs_plugins=True, core=True)
 def alternate_takes_it(context: Context) -> None:
     """A host that cannot reach the volume is passed over."""
-    server = context.resources.server('host1a')
-    server.attach(context.resources.volume())
-    server.fill('vdb')
+    server = with_data(context)
     sums = server.sums()
     # With more free memory, host2a is the first choice.
     context.resources.server('host2b')

@@ -22,7 +22,7 @@ def rebuild_volume(context: Context) -> None:
     """The root volume gets the new image; the data volume stays."""
     server, root = _server(context)
     data, identity = server.sums()['vdb'], server.identity
-    image = _new_image(context)
+    image = new_image(context)
     _rebuild(server, image)
     server.wait_for('ACTIVE')
     _expect_new(context, server, root, image, data)
@@ -35,7 +35,7 @@ def rebuild_refused_by_cinder(context: Context) -> None:
     server, root = _server(context)
     sums, identity = server.sums(), server.identity
     allocations = _allocations(context, server)
-    image = _new_image(context)
+    image = new_image(context)
     with context.faults.held_at('nova-compute-host1a', ASK) as point:
         _rebuild(server, image)
         point.wait()
@@ -48,7 +48,7 @@ def rebuild_refused_by_cinder(context: Context) -> None:
     expect(_status(context, root), 'in-use', 'root volume')
     expect(bool(server.failures()), True, 'a reason')
     server.settle()
-    image = _new_image(context)
+    image = new_image(context)
     _rebuild(server, image)
     server.wait_for('ACTIVE')
     _expect_new(context, server, root, image, sums['vdb'])
@@ -60,7 +60,7 @@ def rebuild_fails_in_cinder(context: Context) -> None:
     server, root = _server(context)
     data = server.sums()['vdb']
     allocations = _allocations(context, server)
-    image = _new_image(context)
+    image = new_image(context)
     with context.faults.killed_at('cinder-volume', WRITE) as point:
         _rebuild(server, image)
         point.wait()
@@ -81,7 +81,7 @@ def rebuild_without_event(context: Context) -> None:
     """Cinder dies before it tells that the image is there."""
     server, root = _server(context)
     data = server.sums()['vdb']
-    image = _new_image(context)
+    image = new_image(context)
     with context.faults.killed_at('cinder-volume', TELL) as point:
         _rebuild(server, image)
         point.wait()
@@ -98,7 +98,7 @@ def _server(context: Context) -> tuple[Server, str]:
     return server, root
 
 
-def _new_image(context: Context) -> str:
+def new_image(context: Context) -> str:
     """Make one more image like that of all servers."""
     name = context.resources.image({})
     return context.clients.sdk.image.find_image(name).id

@@ -8,9 +8,13 @@ from tests.multicell.kit.servers import Server
 from tests.multicell.scenarios.moves import confirm
 from tests.multicell.scenarios.moves import move
 from tests.multicell.scenarios.moves import moved
+from tests.multicell.scenarios.moves import revert
+from tests.multicell.scenarios.moves import with_data
+from tests.multicell.scenarios.rebuilds import new_image
 from tests.multicell.scenarios.registry import Context
 from tests.multicell.scenarios.registry import expect
 from tests.multicell.scenarios.registry import scenario
+from tests.multicell.scenarios.within_cell import live_migrate
 from tests.multicell.waiting import wait_until
 
 #: In the middle of a move: the source's guest is off, there is no other yet.
@@ -29,10 +33,7 @@ def uninstalled_in_verify_resize(context: Context) -> None:
         _read_everything(context, servers)
         confirm(to_confirm)
         expect(to_confirm.sums(), sums[0], 'data')
-        to_revert.revert()
-        expect(to_revert.host, 'host1a', 'host')
-        expect(to_revert.sums(), sums[1], 'data')
-        to_revert.settle()
+        revert(to_revert, sums[1])
         to_delete.delete()
         to_delete.settle()
         _read_everything(context, servers[:2])
@@ -50,12 +51,12 @@ def uninstalled_after_use(context: Context) -> None:
         {'compute:live_migration_auto_converge': 'true'}
     )
     migrated = context.resources.server('host1a', flavor=flavor)
-    _live_migrate(migrated, 'host1b')
+    live_migrate(migrated, 'host1b')
     rebuilt = context.resources.server('host1a', volume_backed=True)
     _rebuild(context, rebuilt)
     with context.faults.uninstalled():
         _read_everything(context, [migrated, rebuilt])
-        _live_migrate(migrated, 'host1a')
+        live_migrate(migrated, 'host1a')
         _rebuild(context, rebuilt)
         migrated.delete()
         migrated.settle()
@@ -65,9 +66,7 @@ def uninstalled_after_use(context: Context) -> None:
 @scenario(needs_plugins=True)
 def switched_off_in_a_move(context: Context) -> None:
     """The command still heals the move, with no service that would do it."""
-    server = context.resources.server('host1a')
-    server.attach(context.resources.volume())
-    server.fill('vdb')
+    server = with_data(context)
     identity, sums = server.identity, server.sums()
     with context.faults.switched_off():
         with context.faults.killed_at(
@@ -105,21 +104,9 @@ def _healed(context: Context, server: Server) -> bool:
     return server.show()['OS-EXT-STS:task_state'] is None
 
 
-def _live_migrate(server: Server, host: str) -> None:
-    boot = server.ticks()[-1].boot
-    server.live_migrate(host=host, block_migration='auto')
-    server.wait_for_migration('completed')
-    server.wait_for('ACTIVE')
-    expect(server.host, host, 'host')
-    expect(server.ticks()[-1].boot, boot, 'boots of the guest')
-    server.settle()
-
-
 def _rebuild(context: Context, server: Server) -> None:
     """Let a server get a new image on its volume."""
-    name = context.resources.image({})
-    image = context.clients.sdk.image.find_image(name).id
-    server.act('rebuild', {'imageRef': image})
+    server.act('rebuild', {'imageRef': new_image(context)})
     server.wait_for('ACTIVE')
     expect(server.ticks()[-1].boot, 1, 'boots of the guest')
     server.settle()

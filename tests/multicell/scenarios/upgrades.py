@@ -6,6 +6,7 @@ from __future__ import annotations
 from tests.multicell.scenarios import ends
 from tests.multicell.scenarios.moves import confirm
 from tests.multicell.scenarios.moves import moved
+from tests.multicell.scenarios.moves import revert
 from tests.multicell.scenarios.registry import Context
 from tests.multicell.scenarios.registry import expect
 from tests.multicell.scenarios.registry import scenario
@@ -31,7 +32,4 @@ def host_upgraded(context: Context) -> None:
     ends.of_move(context, cut_off, cut_off_sums)
     confirm(to_confirm)
     expect(to_confirm.sums(), sums[0], 'data')
-    to_revert.revert()
-    expect(to_revert.host, 'host1a', 'host')
-    expect(to_revert.sums(), sums[1], 'data')
-    to_revert.settle()
+    revert(to_revert, sums[1])

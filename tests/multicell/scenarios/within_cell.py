@@ -4,9 +4,21 @@
 from __future__ import annotations
 
 from tests.multicell.kit.servers import downtime
+from tests.multicell.kit.servers import Server
 from tests.multicell.scenarios.registry import Context
 from tests.multicell.scenarios.registry import expect
 from tests.multicell.scenarios.registry import scenario
+
+
+def live_migrate(server: Server, host: str) -> None:
+    """Live migrate, and check that the guest runs on there."""
+    boot = server.ticks()[-1].boot
+    server.live_migrate(host=host, block_migration='auto')
+    server.wait_for_migration('completed')
+    server.wait_for('ACTIVE')
+    expect(server.host, host, 'host')
+    expect(server.ticks()[-1].boot, boot, 'boots of the guest')
+    server.settle()
 
 
 @scenario()
@@ -26,15 +38,8 @@ def resize_within_cell(context: Context) -> None:
 def live_migration(context: Context) -> None:
     """To the other host of the cell, without a boot."""
     server = context.resources.server('host1a')
-    boot = server.ticks()[-1].boot
-    server.live_migrate(host='host1b', block_migration='auto')
-    server.wait_for_migration('completed')
-    server.wait_for('ACTIVE')
-    expect(server.host, 'host1b', 'host')
-    ticks = server.ticks()
-    expect(ticks[-1].boot, boot, 'boots of the guest')
-    context.note(f'guest silent for {downtime(ticks)} s')
-    server.settle()
+    live_migrate(server, 'host1b')
+    context.note(f'guest silent for {downtime(server.ticks())} s')
 
 
 @scenario()
