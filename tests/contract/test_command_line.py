@@ -34,6 +34,8 @@ class TestErrors(base.ProcessTest):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            # Whoever is run in the background ignores it, and all below.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
 
     def run_command(self, config, *words, code=1):
